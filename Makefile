@@ -1,0 +1,79 @@
+# Everything the course does, one word each. `make` alone lists the words.
+#
+# Choices, given as in `make book PYTHON=python3.12`:
+#   PYTHON     the Python to make the environment with (3.11, 3.12 or 3.13)
+#   TORCH      another PyTorch, such as TORCH=torch==2.13.0+cpu
+#   PIP_ARGS   further arguments for pip, such as an extra index
+#   WORKERS    how many tests run at once
+#   ARGS       further arguments for pytest or JupyterLab
+
+PYTHON ?= python3
+TORCH ?=
+PIP_ARGS ?=
+WORKERS ?= 2
+ARGS ?=
+
+# Never a script of .venv/bin: their first line breaks where a folder's name has a space.
+RUN := .venv/bin/python -m
+COURSE := $(RUN) attn_course.cli
+BOOK := .venv/bin/python -c 'from jupyter_book.cli.main import main; main()'
+
+# A PYTHONPATH from outside would put other versions in front of the environment's.
+unexport PYTHONPATH PYTHONHOME
+
+.DEFAULT_GOAL := help
+.PHONY: help env book test lab check lint types contracts doctests exercises handout reproduce clean
+
+help: ## list these words
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r word text; do \
+	  printf '  make %-10s %s\n' "$$word" "$$text"; done
+
+env: ## make the environment in .venv, or find that it is there
+	@command -v "$(PYTHON)" >/dev/null || { \
+	  echo "environment: there is no $(PYTHON) here: install Python 3.11, 3.12 or 3.13," \
+	    "or name the one you have: make book PYTHON=python3.12" >&2; exit 1; }
+	@"$(PYTHON)" tools/environment.py $(if $(filter file,$(origin PYTHON)),,--python-chosen) \
+	  --torch='$(TORCH)' --pip-args='$(PIP_ARGS)'
+
+# -W -n: a warning, a failing cell or a dead reference fails. Cells are run once and remembered.
+book: env ## build the book and say where it is
+	@$(BOOK) build book --config _config.yml --path-output . -W -n --keep-going
+	@echo; echo "The book is here: $$PWD/_build/html/index.html"
+
+# The tests look at the built book; nothing is executed twice.
+test: book ## run every test (the doctests too)
+	@$(RUN) pytest -n $(WORKERS) --dist loadfile $(ARGS)
+
+# A copy: what you write must not make the exercises of the course differ from their source.
+lab: env ## copy the exercises to my-exercises/ (once) and open JupyterLab there
+	@$(COURSE) start my-exercises
+	@$(RUN) jupyterlab --LabApp.default_url=/lab/tree/my-exercises $(ARGS)
+
+check: lint types contracts doctests ## lint, types, who imports whom, doctests, derived files
+	@$(COURSE) release --check
+
+lint: env
+	@$(RUN) ruff check .
+	@$(RUN) ruff format --check .
+
+types: env
+	@$(RUN) mypy
+
+contracts: env
+	@.venv/bin/python -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
+
+doctests: env
+	@$(RUN) pytest -q attn_course $(ARGS)
+
+exercises: env ## write exercises/ anew from solutions/
+	@$(COURSE) release
+
+handout: env ## pack the exercises for learners into dist/: a zip with no solution in it
+	@$(COURSE) handout
+
+reproduce: env ## run pages and solutions twice and compare every number
+	@.venv/bin/python tools/reproduce.py
+
+clean: ## remove what was built (`rm -r .venv` removes the environment)
+	rm -rf _build .jupyter_cache dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

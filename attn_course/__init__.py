@@ -1,0 +1,41 @@
+"""attn_course: every attention mechanism of the course, readable, batched, masked, tested.
+
+A chapter of the book is a module here (`attn_course.nadaraya_watson`, `attn_course.scoring`, …).
+Importing the package alone is quick: a module is loaded when you first name it, and only the
+modules that train something load PyTorch.
+
+>>> import attn_course
+>>> attn_course.scoring.__name__
+'attn_course.scoring'
+"""
+
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
+
+__all__ = [
+    "alignment",
+    "attention",
+    "definitions",
+    "figures",
+    "nadaraya_watson",
+    "practice",
+    "running_example",
+    "scoring",
+]
+
+try:
+    __version__ = version("attn-course")
+except PackageNotFoundError:  # a checkout that was never installed
+    __version__ = "0+unknown"
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Load a module of the package when it is first asked for."""
+    if name in __all__:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

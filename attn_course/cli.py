@@ -1,0 +1,579 @@
+"""`attn-course` in the terminal: check answers, see progress, get hints, begin again.
+
+Exit codes: 0 all is well, 1 something failed or is still open, 2 the command was used wrongly.
+Everything heavy is imported by the command that needs it, so that `--help` answers at once.
+"""
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attn_course
+from attn_course.translate import _
+
+if TYPE_CHECKING:
+    from attn_course.practice.exercise import Exercise, Result
+    from attn_course.practice.selection import Answers
+
+GOOD, OPEN, WRONG_USE = 0, 1, 2
+
+
+class Misuse(Exception):  # noqa: N818  (the command was used wrongly; the text says how)
+    """The user asked for something that does not exist."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # an old terminal shows ? for what it can't print
+            stream.reconfigure(errors="replace")
+    try:
+        reader = parser()
+        arguments = reader.parse_args(argv)
+        if "run" not in arguments:
+            reader.print_help()
+            return WRONG_USE
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()
+        return code
+    except SystemExit as leaving:  # argparse: --help, --version, an unknown option
+        return leaving.code if isinstance(leaving.code, int) else WRONG_USE
+    except Misuse as fault:
+        return _complain(str(fault), WRONG_USE)
+    except KeyboardInterrupt:
+        return _complain(_("Stopped."), OPEN)
+    except BrokenPipeError:  # `attn-course progress | head`: the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return GOOD
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    top = argparse.ArgumentParser(
+        prog="attn-course",
+        description=_("Work on the exercises of the course on attention."),
+        epilog=_(
+            "examples:\n"
+            "  attn-course start my-exercises      copy the exercises into a new folder\n"
+            "  attn-course check                   check all notebooks in this folder\n"
+            "  attn-course check 01                check chapter 01\n"
+            "  attn-course hint 01.average_pooling the next hint for one exercise\n"
+            "  attn-course progress                your points so far\n"
+        ),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument(
+        "--version", action="version", version=f"attn-course {attn_course.__version__}"
+    )
+    commands = top.add_subparsers(title=_("commands"), metavar=_("COMMAND"))
+
+    def command(
+        name: str, run: Callable[[argparse.Namespace], int], help_: str, examples: str
+    ) -> argparse.ArgumentParser:
+        made = commands.add_parser(
+            name,
+            help=help_,
+            description=help_[:1].upper() + help_[1:] + ".",
+            epilog=_("examples:") + "\n" + examples,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        made.set_defaults(run=run)
+        return made
+
+    made = command(
+        "check",
+        check,
+        _("check your answers in notebooks"),
+        "  attn-course check\n  attn-course check 01.average_pooling\n"
+        "  attn-course check 01 my_answers.ipynb",
+    )
+    made.add_argument(
+        "what",
+        nargs="*",
+        metavar="NN[.exercise] | FILE",
+        help=_("chapters, exercises, notebook files; without any, all notebooks in this folder"),
+    )
+    command("progress", progress, _("show your points"), "  attn-course progress")
+    made = command(
+        "hint",
+        hint,
+        _("show the next hint for an exercise, a stronger one each time"),
+        "  attn-course hint 01.average_pooling",
+    )
+    made.add_argument("exercise", metavar="NN.exercise", help=_("for example 01.average_pooling"))
+    made = command(
+        "reset",
+        reset,
+        _("put an exercise back as it was, and keep a backup of your notebook"),
+        "  attn-course reset 01.average_pooling\n"
+        "  attn-course reset 01.average_pooling my_answers.ipynb",
+    )
+    made.add_argument("exercise", metavar="NN.exercise", help=_("for example 01.average_pooling"))
+    made.add_argument("file", nargs="?", type=Path, metavar="FILE", help=_("the notebook"))
+    made.add_argument("--yes", action="store_true", help=_("do not ask, do it"))
+    made = command(
+        "start",
+        start,
+        _("copy the exercises into a folder, without overwriting anything"),
+        "  attn-course start my-exercises",
+    )
+    made.add_argument("folder", type=Path, metavar="DIR", help=_("a folder, new or existing"))
+    made = command(
+        "release",
+        release,
+        _("write exercises/ from solutions/ (for authors)"),
+        "  attn-course release\n  attn-course release --check",
+    )
+    made.add_argument("--check", action="store_true", help=_("write nothing; fail if stale"))
+    made = command(
+        "handout",
+        handout,
+        _("make a zip of the exercises for learners, without any solution (for instructors)"),
+        "  attn-course handout",
+    )
+    made.add_argument(
+        "--folder", type=Path, default=Path("dist"), metavar="DIR", help=_("where to (dist)")
+    )
+    command(
+        "selftest",
+        selftest,
+        _("try every known mistake and every known right answer on the checks (for authors)"),
+        "  attn-course selftest",
+    )
+    return top
+
+
+def check(arguments: argparse.Namespace) -> int:
+    """Check the asked exercises in the asked notebooks."""
+    wanted, files = _ids_and_files(arguments.what)
+    codes = [_check_file(path, chosen) for path, chosen in _work(wanted, files)]
+    return max(codes)
+
+
+def progress(_arguments: argparse.Namespace) -> int:
+    """Show what was reached."""
+    from attn_course.practice.exercises import chapters
+
+    remembered = _remembered(_working_folder())
+    known = chapters()
+    print(remembered.table(known))
+    _print_notes(remembered.notes)
+    done = all(
+        entry is not None and entry.best_points >= exercise.points
+        for chapter in known.values()
+        for exercise in chapter.exercises.values()
+        for entry in [remembered.entries.get(exercise.id)]
+    )
+    return GOOD if done else OPEN
+
+
+def hint(arguments: argparse.Namespace) -> int:
+    """Show the next hint."""
+    exercise = _exercise(arguments.exercise)
+    remembered = _remembered(_working_folder())
+    number, text = remembered.next_hint(exercise)
+    total = len(exercise.hints)
+    print(
+        _("Hint {number} of {total} for {title}:").format(
+            number=number, total=total, title=exercise.title
+        )
+    )
+    print(f"\n{text}\n")
+    if number < total:
+        print(_("For a stronger one, run this again."))
+    else:
+        print(
+            _("That is the last hint. Chapter {number} of the book says more.").format(
+                number=exercise.chapter.number
+            )
+        )
+    _print_notes(remembered.notes)
+    return GOOD
+
+
+def reset(arguments: argparse.Namespace) -> int:
+    """Put one exercise back as it was."""
+    from attn_course.practice import workspace
+    from attn_course.practice.notebook import NotebookProblem
+    from attn_course.practice.release import ReleaseProblem
+
+    exercise = _exercise(arguments.exercise)
+    path = arguments.file or _notebook_of(exercise)
+    refused = False
+
+    def confirm(question: str) -> bool:
+        nonlocal refused
+        agreed = arguments.yes or _ask(question)
+        refused = not agreed
+        return agreed
+
+    try:
+        done = workspace.reset(exercise, path, confirm)
+    except (NotebookProblem, ReleaseProblem, workspace.WorkspaceProblem, OSError) as fault:
+        return _complain(str(fault), OPEN)
+    fields = {"id": exercise.id, "path": path, "backup": done.backup, "removed": done.removed}
+    if refused:
+        print(_("{path} was left as it is.").format(**fields))
+        return OPEN
+    if done.done == "unchanged":
+        print(
+            _("{id} in {path} is as it was handed out; there is nothing to reset.").format(**fields)
+        )
+        return GOOD
+    if done.done == "restored":
+        print(_("{id} in {path} is as it was handed out.").format(**fields))
+    else:
+        print(_("The answer cell of {id} was missing; it is back in {path}.").format(**fields))
+    if done.removed:
+        print(_("Further cells taken out: {removed}.").format(**fields))
+    print(_("Your notebook as it was before: {backup}").format(**fields))
+    print(_("If it is open in Jupyter, choose “Reload Notebook from Disk” in the File menu."))
+    return GOOD
+
+
+def start(arguments: argparse.Namespace) -> int:
+    """Copy the exercises into a folder."""
+    from attn_course.practice import workspace
+
+    folder = arguments.folder
+    try:
+        copied, kept = workspace.start(folder)
+    except workspace.WorkspaceProblem as fault:
+        return _complain(str(fault), WRONG_USE)
+    except OSError as fault:
+        return _complain(
+            _("Nothing could be written to {folder}: {why}.").format(
+                folder=folder, why=fault.strerror
+            ),
+            OPEN,
+        )
+    for path in copied:
+        print(_("copied   {path}").format(path=path))
+    for path in kept:
+        print(_("kept     {path} (it was there already)").format(path=path))
+    print(_("Begin with: cd {folder} && jupyter lab").format(folder=_quoted(folder)))
+    return GOOD
+
+
+def release(arguments: argparse.Namespace) -> int:
+    """Write the exercise notebooks, or say which ones are stale."""
+    from attn_course.practice import release as releasing
+    from attn_course.practice.exercises import chapters
+    from attn_course.practice.notebook import write_notebook
+
+    root = _checkout("release")
+    try:
+        wanted = releasing.exercise_notebooks(root, chapters())
+    except releasing.ReleaseProblem as fault:
+        return _complain(str(fault), OPEN)
+    except ImportError:
+        return _complain(
+            _("This needs jupytext, which `make env` or `pip install jupytext` installs."), OPEN
+        )
+    folder = root / "exercises"
+    stale = releasing.stale_files(folder, wanted)
+    if arguments.check:
+        for name, why in stale.items():
+            print(f"exercises/{name}: {why}", file=sys.stderr)
+        if stale:
+            return _complain(
+                _("The exercises are stale. Mend it: `attn-course release` or `make exercises`"),
+                OPEN,
+            )
+        print(_("The exercises agree with their solutions ({count}).").format(count=len(wanted)))
+        return GOOD
+    folder.mkdir(exist_ok=True)
+    for name in stale:
+        if name in wanted:
+            write_notebook(folder / name, wanted[name])
+            print(_("written   exercises/{name}").format(name=name))
+        else:  # never delete what may be somebody's work
+            print(_("stray     exercises/{name} has no source: delete it").format(name=name))
+    for name in wanted:
+        if name not in stale:
+            print(_("unchanged exercises/{name}").format(name=name))
+    return OPEN if set(stale) - set(wanted) else GOOD
+
+
+def handout(arguments: argparse.Namespace) -> int:
+    """Write the zip for learners."""
+    from attn_course.practice import workspace
+    from attn_course.practice.release import ReleaseProblem
+
+    try:
+        path = workspace.write_handout(arguments.folder)
+    except (ReleaseProblem, workspace.WorkspaceProblem, OSError) as fault:
+        return _complain(str(fault), OPEN)
+    print(_("The exercises for your learners, without solutions: {path}").format(path=path))
+    return GOOD
+
+
+def selftest(_arguments: argparse.Namespace) -> int:
+    """Examine the checks themselves."""
+    from attn_course.practice.exercises import chapters
+    from attn_course.practice.selftest import examine, report
+
+    with _quiet():
+        examined = [
+            examine(exercise)
+            for chapter in chapters().values()
+            for exercise in chapter.exercises.values()
+        ]
+    print(report(examined))
+    return GOOD if all(one.is_good for one in examined) else OPEN
+
+
+# check
+
+
+def _ids_and_files(words: Sequence[str]) -> tuple[list["Exercise"], list[Path]]:
+    """Return the exercises and the files that the words name."""
+    from attn_course.practice.exercises import chapters
+
+    wanted: list[Exercise] = []
+    files: list[Path] = []
+    for word in words:
+        if word.endswith(".ipynb") or "/" in word or os.sep in word or Path(word).is_file():
+            files.append(Path(word))
+        elif re.fullmatch(r"\d+", word):
+            number = word.zfill(2)
+            if number not in chapters():
+                _find(f"{number}.")  # complains, with the chapters that there are
+            wanted += chapters()[number].exercises.values()
+        else:
+            wanted.append(_exercise(word))
+    return wanted, files
+
+
+def _work(
+    wanted: list["Exercise"], files: list[Path]
+) -> Iterator[tuple[Path, list["Exercise"] | None]]:
+    """Yield each notebook with the exercises to check in it; None: all of its chapter."""
+    if files:
+        yield from ((path, wanted or None) for path in files)
+        return
+    found = _found_notebooks()
+    if not wanted:
+        yield from ((path, None) for path in found.values())
+        return
+    for number in dict.fromkeys(exercise.chapter.number for exercise in wanted):
+        chosen = [exercise for exercise in wanted if exercise.chapter.number == number]
+        if number not in found:
+            raise Misuse(_no_notebook_of(number))
+        yield found[number], chosen
+
+
+def _check_file(path: Path, wanted: list["Exercise"] | None) -> int:
+    from attn_course.practice.notebook import NotebookProblem
+    from attn_course.practice.selection import answers_from
+
+    os.environ.setdefault("MPLBACKEND", "Agg")  # a plot in an answer must not open a window
+    try:
+        chosen = wanted or _exercises_in(path)
+        answers = answers_from(path, [exercise.name for exercise in chosen])
+    except NotebookProblem as fault:
+        return _complain(str(fault), OPEN)
+    print(f"{path}\n")
+    remembered = _remembered(path.parent)
+    results = []
+    for exercise in chosen:
+        result = _check_one(exercise, answers, at_length=len(chosen) == 1)
+        results.append(result)
+        if result is not None:
+            remembered.record(result)
+    passed = sum(result is not None and result.status == "passed" for result in results)
+    summary = _("Exercises passed: {passed} of {count}. Points: {points} of {most}.").format(
+        passed=passed,
+        count=len(chosen),
+        points=sum(result.points for result in results if result),
+        most=sum(exercise.points for exercise in chosen),
+    )
+    print(f"\n{summary}")
+    _print_notes(remembered.notes)
+    return GOOD if passed == len(chosen) else OPEN
+
+
+def _check_one(exercise: "Exercise", answers: "Answers", at_length: bool) -> "Result | None":
+    """Check one exercise and print what came of it; None where there is no answer to check."""
+    from attn_course.practice.feedback import Feedback
+
+    notes = answers.problems_of(exercise.name)
+    fields = {"title": exercise.title, "id": exercise.id, "name": exercise.name}
+    if exercise.name not in answers.values:
+        print(_("Not found: {title} ({id})").format(**fields))
+        _print_indented(notes)
+        if notes == [_("No cell defines `{name}`.").format(**fields)]:
+            _print_indented([_("To put its cell back: attn-course reset {id}").format(**fields)])
+        return None
+    with _quiet():
+        result = exercise.check(exercise.local(answers.values[exercise.name]))
+    if result.status == "todo":
+        print(_("To do: {title} ({id})").format(**fields))
+    elif result.status == "passed" and not at_length:
+        print(Feedback(result).text().splitlines()[0])
+    else:
+        print("\n" + Feedback(result).text())
+    _print_indented(notes)
+    if result.status in ("failed", "error"):
+        print(_("Stuck? attn-course hint {id}").format(**fields) + "\n")
+    return result
+
+
+def _exercises_in(path: Path) -> list["Exercise"]:
+    """Return the exercises of the chapter that a notebook belongs to: by name, else by content."""
+    from attn_course.practice.exercises import chapters
+    from attn_course.practice.notebook import read_notebook
+    from attn_course.practice.selection import defined_names
+
+    known = chapters()
+    cells = read_notebook(path).cells
+    number = path.name[:2]
+    if number in known:
+        return list(known[number].exercises.values())
+    defined = frozenset().union(*(defined_names(cell) for cell in cells if cell.kind == "code"))
+    for chapter in known.values():
+        if defined & set(chapter.exercises):
+            return list(chapter.exercises.values())
+    raise Misuse(
+        _("To which chapter does {path} belong? Say it: attn-course check NN {file}").format(
+            path=path, file=_quoted(path)
+        )
+    )
+
+
+# Names, folders, words
+
+
+def _exercise(word: str) -> "Exercise":
+    """Return the exercise that a learner means, or raise `Misuse` with what exists."""
+    from attn_course.practice.exercises import chapters
+
+    number, dot, name = word.partition(".")
+    if not dot:
+        meant = [c.exercises[word].id for c in chapters().values() if word in c.exercises]
+        if meant:
+            raise Misuse(
+                _("{word!r} needs its chapter in front: {meant}").format(
+                    word=word, meant=_(" or ").join(meant)
+                )
+            )
+        if word.isdigit() and word.zfill(2) in chapters():
+            names = ", ".join(one.id for one in chapters()[word.zfill(2)].exercises.values())
+            raise Misuse(
+                _("{word!r} is a whole chapter; name one of its exercises: {names}").format(
+                    word=word, names=names
+                )
+            )
+    number = number.zfill(2) if number.isdigit() else number
+    return _find(f"{number}.{name}" if dot else word)
+
+
+def _find(exercise_id: str) -> "Exercise":
+    from attn_course.practice.exercises import find_exercise
+
+    try:
+        return find_exercise(exercise_id)
+    except KeyError as fault:
+        raise Misuse(str(fault.args[0])) from fault
+
+
+def _found_notebooks() -> dict[str, Path]:
+    from attn_course.practice.workspace import find_notebooks
+
+    found, passed_over = find_notebooks(Path())
+    if not found:
+        raise Misuse(
+            _(
+                "There is no exercise notebook (NN_topic.ipynb) in {folder} or in its folder "
+                "exercises. Copy them with `attn-course start DIR`, or name a file."
+            ).format(folder=Path.cwd())
+        )
+    for path in passed_over:
+        print(_("Passed over: {path} (name it to check it)").format(path=path))
+    return found
+
+
+def _notebook_of(exercise: "Exercise") -> Path:
+    found = _found_notebooks()
+    if exercise.chapter.number not in found:
+        raise Misuse(_no_notebook_of(exercise.chapter.number))
+    return found[exercise.chapter.number]
+
+
+def _no_notebook_of(number: str) -> str:
+    return _("There is no notebook of chapter {number} here; name its file.").format(number=number)
+
+
+def _working_folder() -> Path:
+    """Return where the notebooks are, which is where a check in Jupyter remembers progress."""
+    here = Path()
+    if (here / ".attn-course").is_dir() or list(here.glob("[0-9][0-9]_*.ipynb")):
+        return here
+    below = here / "exercises"
+    return below if list(below.glob("[0-9][0-9]_*.ipynb")) else here
+
+
+def _remembered(folder: Path):  # type: ignore[no-untyped-def]  # loaded late
+    from attn_course.practice import progress as kept
+
+    return kept.load(os.environ.get("ATTN_COURSE_HOME") or folder)
+
+
+def _checkout(command: str) -> Path:
+    from attn_course.practice.workspace import course_root
+
+    root = course_root()
+    if root is None:
+        raise Misuse(
+            _("`attn-course {command}` works in a checkout of the course only.").format(
+                command=command
+            )
+        )
+    return root
+
+
+def _ask(question: str) -> bool:
+    if not sys.stdin or not sys.stdin.isatty():
+        print(question)
+        print(_("To do so, add --yes."))
+        return False
+    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes", _("y"), _("yes"))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Drop what answers print or warn of while they are checked."""
+    import warnings
+
+    with warnings.catch_warnings(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _quoted(path: Path) -> str:
+    return f'"{path}"' if " " in str(path) else str(path)
+
+
+def _print_indented(sentences: list[str]) -> None:
+    for sentence in sentences:
+        print(f"  {sentence}")
+
+
+def _print_notes(notes: list[str]) -> None:
+    for note in notes:
+        print(note)
+
+
+def _complain(sentence: str, code: int) -> int:
+    print(sentence, file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,119 @@
+"""Alignments of one row of scores, in loops (chapter 3). Keys are counted from 1."""
+
+from collections.abc import Callable, Sequence
+from math import exp, log, tanh
+
+from attn_course.definitions.scoring import ACTIVATIONS, Matrix, Vector, dot, times
+
+
+def softmax(scores: Vector, mask: Sequence[bool] | None = None) -> list[float]:
+    r"""$a_l = \exp(e_l) / \sum_j \exp(e_j)$ over the keys the mask allows; 0 elsewhere."""
+    allowed = [True] * len(scores) if mask is None else list(mask)
+    largest = max((e for e, may in zip(scores, allowed, strict=True) if may), default=0.0)
+    exponentials = []
+    for e_l, may in zip(scores, allowed, strict=True):
+        exponentials.append(exp(e_l - largest) if may else 0.0)
+    total = sum(exponentials)
+    if total == 0.0:  # nothing may be attended to
+        return [0.0] * len(scores)
+    return [exponential / total for exponential in exponentials]
+
+
+def window(
+    n: int, centre: float, half_width: float, mask: Sequence[bool] | None = None
+) -> list[bool]:
+    r"""$\mathcal W(p) = \{l : \lvert l - p \rvert \le D\}$, clipped to the keys there are."""
+    allowed = [True] * n if mask is None else list(mask)
+    return [abs(place - centre) <= half_width and allowed[place - 1] for place in range(1, n + 1)]
+
+
+def local_monotonic(
+    scores: Vector, step: float, half_width: float, mask: Sequence[bool] | None = None
+) -> list[float]:
+    """Softmax over the window around the output step: (27) with p = t."""
+    return softmax(scores, window(len(scores), step, half_width, mask))
+
+
+def local_predictive(
+    scores: Vector,
+    position: float,
+    half_width: float,
+    mask: Sequence[bool] | None = None,
+    renormalise: bool = False,
+) -> list[float]:
+    """Softmax over the window, then times the Gaussian: (27) and (29)."""
+    sigma = half_width / 2
+    inside = softmax(scores, window(len(scores), position, half_width, mask))
+    weights = []
+    for place, a_l in enumerate(inside, start=1):
+        weights.append(a_l * exp(-((place - position) ** 2) / (2 * sigma**2)))
+    total = sum(weights)
+    if renormalise and total > 0:
+        return [a_l / total for a_l in weights]
+    return weights
+
+
+def predict_position(query: Vector, w_p: Vector, W_p: Matrix, length: int) -> float:
+    r"""$S \cdot \mathrm{sigmoid}(w_p^\top \tanh(W_p q))$, equation (28)."""
+    hidden = [tanh(h_i) for h_i in times(W_p, query)]
+    return length / (1 + exp(-dot(w_p, hidden)))
+
+
+def sparsemax(scores: Vector, mask: Sequence[bool] | None = None) -> list[float]:
+    """Project on the simplex: look for the threshold by halving the interval it must lie in."""
+    return _by_threshold(scores, mask, lambda e_l, tau: max(0.0, e_l - tau))
+
+
+def entmax15(scores: Vector, mask: Sequence[bool] | None = None) -> list[float]:
+    r"""$\max(0, e_l/2 - \tau)^2$, the threshold found by halving."""
+    return _by_threshold(scores, mask, lambda e_l, tau: max(0.0, e_l / 2 - tau) ** 2)
+
+
+def _by_threshold(
+    scores: Vector, mask: Sequence[bool] | None, weight: Callable[[float, float], float]
+) -> list[float]:
+    allowed = [True] * len(scores) if mask is None else list(mask)
+    kept = [e_l for e_l, may in zip(scores, allowed, strict=True) if may]
+    if not kept:
+        return [0.0] * len(scores)
+    low, high = min(-1.0, min(kept)) - 2.0, max(1.0, max(kept)) + 1.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        if sum(weight(e_l, middle) for e_l in kept) > 1:
+            low = middle
+        else:
+            high = middle
+    return [weight(e_l, low) if may else 0.0 for e_l, may in zip(scores, allowed, strict=True)]
+
+
+def expected_reward_gradient(scores: Vector, rewards: Vector) -> list[float]:
+    r"""$\sum_m a_m R_m (\delta_{mj} - a_j)$: the gradient of the expected reward, term by term."""
+    a = softmax(scores)
+    gradient = []
+    for j in range(len(a)):
+        total = 0.0
+        for m, a_m in enumerate(a):
+            total += a_m * rewards[m] * ((1.0 if m == j else 0.0) - a[j])
+        gradient.append(total)
+    return gradient
+
+
+def selection_probabilities(
+    features: Matrix, w: Vector, W: Matrix, b: Vector, b_0: float = 0.0, act: str = "relu"
+) -> list[float]:
+    r"""$\sigma(w^\top \mathrm{act}(W[x_l; \bar x; x_l \odot \bar x] + b) + b_0)$, each feature."""
+    mean = [sum(x[i] for x in features) / len(features) for i in range(len(features[0]))]
+    probabilities = []
+    for x in features:
+        inputs = [*x, *mean, *(x_i * m_i for x_i, m_i in zip(x, mean, strict=True))]
+        hidden = [ACTIVATIONS[act](h_i + b_i) for h_i, b_i in zip(times(W, inputs), b, strict=True)]
+        probabilities.append(1 / (1 + exp(-(dot(w, hidden) + b_0))))
+    return probabilities
+
+
+def selection_log_probability(probabilities: Vector, selection: Sequence[bool]) -> float:
+    r"""$\sum_l z_l \log \pi_l + (1 - z_l) \log (1 - \pi_l)$."""
+    total = 0.0
+    for p_l, z_l in zip(probabilities, selection, strict=True):
+        total += log(p_l) if z_l else log(1 - p_l)
+    return total

@@ -1,0 +1,101 @@
+r"""Dimensionality: one weight a value, or one weight for every feature of it.  (chapter 4)
+
+- `single` takes weights `(..., q, k)`: each value counts as a whole.
+- `multi` takes weights `(..., q, k, d_v)`: each feature of each value has a weight of its own,
+  and every feature's weights add up to 1 over the keys (axis -2, not -1).
+
+`multi_scores` are scores of that shape; `attend_multi` scores, aligns and averages with them.
+"""
+
+from collections.abc import Callable
+
+from attn_course._arrays import Array, namespace, require_axes, require_shape, shape
+from attn_course.activations import Activation, activation
+from attn_course.alignment import softmax
+from attn_course.attention import Align, attend
+
+
+def single(weights: Array, values: Array) -> Array:
+    r"""$c = \sum_l a_l v_l$ with a number $a_l$ for each value, survey (4).
+
+    >>> import numpy as np
+    >>> single(np.array([[0.5, 0.5]]), np.array([[1.0, 2.0], [3.0, 8.0]]))
+    array([[2., 5.]])
+    """
+    namespace(weights=weights, values=values)
+    require_axes(2, "(..., q, k)", weights=weights)
+    return weights @ values  # (..., q, k) @ (..., k, d_v) -> (..., q, d_v)
+
+
+def multi(weights: Array, values: Array) -> Array:
+    r"""$c = \sum_l a_l \circ v_l$ with a vector $a_l$ for each value, survey (32).
+
+    >>> import numpy as np
+    >>> weights = np.array([[[1.0, 0.0], [0.0, 1.0]]])  # first feature of 1, second of 2
+    >>> multi(weights, np.array([[1.0, 2.0], [3.0, 8.0]]))
+    array([[1., 8.]])
+    """
+    xp = namespace(weights=weights, values=values)
+    require_axes(3, "(..., q, k, d_v)", weights=weights)
+    if shape(weights)[-2:] != shape(values)[-2:]:
+        raise ValueError(
+            f"every feature of every value needs a weight: weights are {shape(weights)}, values "
+            f"are {shape(values)}; the last two axes, (k, d_v), must agree."
+        )
+    return xp.sum(weights * values[..., None, :, :], axis=-2)  # (..., q, k, d_v) -> (..., q, d_v)
+
+
+def multi_scores(
+    queries: Array,
+    keys: Array,
+    W_d: Array,
+    W_q: Array,
+    W_k: Array,
+    b: Array | None = None,
+    act: Activation = "tanh",
+) -> Array:
+    r"""$e_l = W_d^\top \mathrm{act}(W_q q + W_k k_l + b) \in \mathbb{R}^{d_v}$, survey (30).
+
+    The additive score with a matrix `W_d` `(d_w, d_v)` where `w` was: scores `(..., q, k, d_v)`.
+    """
+    namespace(queries=queries, keys=keys, W_d=W_d, W_q=W_q, W_k=W_k, b=b)
+    require_axes(2, "(d_w, d_v)", W_d=W_d)
+    require_shape((W_d.shape[-2], queries.shape[-1]), "(d_w, d_q)", W_q=W_q)
+    require_shape((W_d.shape[-2], keys.shape[-1]), "(d_w, d_k)", W_k=W_k)
+    from_queries = (queries @ W_q.mT)[..., :, None, :]  # (..., q, 1, d_w)
+    from_keys = (keys @ W_k.mT)[..., None, :, :]  # (..., 1, k, d_w)
+    inside = from_queries + from_keys if b is None else from_queries + from_keys + b
+    return activation(act)(inside) @ W_d  # (..., q, k, d_w) @ (d_w, d_v) -> (..., q, k, d_v)
+
+
+def attend_multi(
+    queries: Array,
+    keys: Array,
+    values: Array,
+    score: Callable[[Array, Array], Array],
+    align: Align = softmax,
+    mask: Array | None = None,
+) -> tuple[Array, Array]:
+    """Score, align and average with a weight for every feature.
+
+    Returns the context `(..., q, d_v)` and the weights `(..., q, k, d_v)`.
+    `score` returns `(..., q, k, d_v)`, such as `multi_scores` with its parameters bound. Each
+    feature is a head of its own, with values of width 1: that is how `attend` does it.
+    """
+    xp = namespace(queries=queries, keys=keys, values=values, mask=mask)
+    scores = score(queries, keys)
+    if scores.shape[-1] != values.shape[-1]:
+        raise ValueError(
+            f"every feature of a value needs a score: scores are {shape(scores)}, values are "
+            f"{shape(values)}; the last axis, d_v, must agree."
+        )
+    heads = xp.moveaxis(scores, -1, -3)  # (..., q, k, d_v) -> (..., d_v, q, k)
+    context, weights = attend(
+        queries[..., None, :, :],
+        keys[..., None, :, :],
+        values.mT[..., None],  # (..., k, d_v) -> (..., d_v, k, 1)
+        score=lambda _queries, _keys: heads,
+        align=align,
+        mask=None if mask is None else mask[..., None, :, :],
+    )
+    return context[..., 0].mT, xp.moveaxis(weights, -3, -1)

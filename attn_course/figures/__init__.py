@@ -1,0 +1,26 @@
+"""Pictures: plots that stand still, and explorers, which move.
+
+The libraries that draw are loaded by the name that needs them, not by importing the package.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "PALETTE": "plots",
+    "heat_map": "plots",
+    "use_style": "plots",
+    "NadarayaWatsonExplorer": "explorers",
+}
+__all__ = ["PALETTE", "NadarayaWatsonExplorer", "heat_map", "use_style"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a picture when it is first asked for."""
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,12 @@
+"""Pictures are drawn from NumPy arrays, whatever library the numbers come from."""
+
+import numpy as np
+
+from attn_course._arrays import Array
+
+
+def as_numpy(array: Array) -> np.ndarray:
+    """Return float64 numbers: tensors leave their graph, device and half precision behind."""
+    if hasattr(array, "detach"):
+        array = array.detach().cpu().double()
+    return np.asarray(array, dtype=np.float64)

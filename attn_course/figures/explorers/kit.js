@@ -1,0 +1,121 @@
+// What explorers are made of. `page.py` puts this text in front of the module that imports it.
+
+// --- elements -----------------------------------------------------------------------------------
+
+export function html(tag, attributes = {}, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+export function svg(tag, attributes = {}, ...children) {
+  return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function filled(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+// --- controls -----------------------------------------------------------------------------------
+
+// JupyterLab takes arrow keys for itself unless the input says no.
+const KEYS_ARE_MINE = { "data-lm-suppress-shortcuts": "true" };
+
+// A slider with a symbol (maths) and a word, and its value beside it.
+export function slider({ symbol, word, onInput }) {
+  const input = html("input", { type: "range", ...KEYS_ARE_MINE });
+  const shown = html("span", { class: "value", "aria-hidden": "true" });
+  const name = html("span", { class: "name" }, html("i", {}, symbol), ` ${word}`);
+  input.addEventListener("input", () => onInput(input.valueAsNumber));
+  return {
+    element: html("label", { class: "slider" }, name, shown, input),
+    show({ min, max, step, value, text }) {
+      Object.assign(input, { min, max, step }); // before the value, which is fitted into them
+      input.value = value;
+      input.setAttribute("aria-valuetext", text);
+      shown.textContent = text;
+    },
+  };
+}
+
+// `options`: pairs of value and word.
+export function choice({ word, options, onInput }) {
+  const select = html("select", KEYS_ARE_MINE);
+  select.append(...options.map(([value, text]) => html("option", { value }, text)));
+  select.addEventListener("input", () => onInput(select.value));
+  return {
+    element: html("label", { class: "choice" }, html("span", { class: "name" }, word), select),
+    show: value => (select.value = value),
+  };
+}
+
+export function toggle({ word, onInput }) {
+  const box = html("input", { type: "checkbox", ...KEYS_ARE_MINE });
+  box.addEventListener("input", () => onInput(box.checked));
+  return {
+    element: html("label", { class: "tick-box" }, box, html("span", { class: "name" }, word)),
+    show: value => (box.checked = value),
+  };
+}
+
+// --- numbers ------------------------------------------------------------------------------------
+
+// Short to the eye, whole in `value`: for whoever copies it, and for the tests.
+export function exact(number, name) {
+  return html("data", { value: number, "data-name": name }, short(number));
+}
+
+export function short(number) {
+  const small = number !== 0 && Math.abs(number) < 0.001;
+  return small ? number.toExponential(2).replaceAll("-", "−") : rounded(number, 4);
+}
+
+export function rounded(number, digits) {
+  return number.toFixed(digits).replace("-", "−");
+}
+
+export function table(head, rows) {
+  const header = html("tr", {}, ...head.map(word => html("th", { scope: "col" }, word)));
+  const body = rows.map(([first, ...others]) =>
+    html("tr", {}, html("th", { scope: "row" }, first), ...others.map(cell => html("td", {}, cell))),
+  );
+  return html("table", {}, html("thead", {}, header), html("tbody", {}, ...body));
+}
+
+// --- drawing ------------------------------------------------------------------------------------
+
+// The straight line from one interval to another, for places in a picture.
+export function scale([low, high], [start, end]) {
+  const place = x => start + ((x - low) / (high - low)) * (end - start);
+  place.invert = pixel => low + ((pixel - start) / (end - start)) * (high - low);
+  return place;
+}
+
+// A path through points; null leaves a gap.
+export function line(points) {
+  let pen = "M";
+  const steps = [];
+  for (const point of points) {
+    if (point) steps.push(`${pen}${point[0].toFixed(2)} ${point[1].toFixed(2)}`);
+    pen = point ? "L" : "M";
+  }
+  return steps.join("");
+}
+
+// 1, 2 or 5 times a power of ten, at or above `number`.
+export function roundUp(number) {
+  const power = 10 ** Math.floor(Math.log10(number));
+  return power * [1, 2, 5, 10].find(step => step * power >= number * (1 - 1e-9));
+}
+
+// About `count` round numbers from low to high.
+export function ticks(low, high, count) {
+  const step = roundUp((high - low) / count);
+  const first = Math.ceil(low / step - 1e-9);
+  const last = Math.floor(high / step + 1e-9);
+  const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  return Array.from({ length: last - first + 1 }, (_, i) => {
+    const value = (first + i) * step;
+    return { value, text: rounded(value, digits) };
+  });
+}

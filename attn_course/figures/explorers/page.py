@@ -1,0 +1,81 @@
+"""What a page needs to bring explorers to life without a kernel: style, modules, boot script.
+
+The book's Sphinx extension uses this too, so the module needs the standard library only.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+HOME = Path(__file__).parent
+KIT = HOME / "kit.js"
+STYLE = HOME / "explorer.css"
+BOOT = HOME / "boot.js"
+
+# Everything between the two is code, the same for every figure of its kind. The book cuts it out
+# of outputs that may lie in a cache for months, and puts today's code on the page once.
+CODE_BEGINS = "<!-- explorer code -->"
+CODE_ENDS = "<!-- end of explorer code -->"
+
+_IMPORT_OF_KIT = re.compile(r'^import \{[^}]*\} from "\./kit\.js";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=function|const)", re.MULTILINE)
+_HOST = re.compile(r'data-explorer="(\w+)"')
+_CODE = re.compile(re.escape(CODE_BEGINS) + ".*?" + re.escape(CODE_ENDS), re.DOTALL)
+
+
+def module_file(name: str) -> Path:
+    """Return the file of the JavaScript module of the explorer `name`."""
+    return HOME / f"{name}.js"
+
+
+def module_text(name: str) -> str:
+    """Return the module as one text: a page from a folder can't import a second file."""
+    module = module_file(name).read_text(encoding="utf-8")
+    own, found = _IMPORT_OF_KIT.subn("", module)
+    if not found:
+        return module
+    return _EXPORT.sub("", KIT.read_text(encoding="utf-8")) + own
+
+
+def style_text() -> str:
+    """Return the style sheet that all explorers share."""
+    return STYLE.read_text(encoding="utf-8")
+
+
+def files(names: Iterable[str]) -> list[Path]:
+    """Return every file that `code` reads for these explorers."""
+    return [KIT, STYLE, BOOT, *(module_file(name) for name in names)]
+
+
+def code(names: Iterable[str]) -> str:
+    """Return the HTML that a page with these explorers needs once."""
+    modules = "\n".join(
+        f'<script type="application/json" data-explorer-module="{name}">'
+        f"{script_json(module_text(name))}</script>"
+        for name in names
+    )
+    boot = BOOT.read_text(encoding="utf-8")
+    return (
+        f"{CODE_BEGINS}\n<style>\n{style_text()}</style>\n{modules}\n"
+        f"<script>\n{boot}</script>\n{CODE_ENDS}"
+    )
+
+
+def without_code(html: str) -> str:
+    """Return `html` without any code of explorers; the figures themselves stay."""
+    return _CODE.sub("", html)
+
+
+def explorers_in(html: str) -> list[str]:
+    """Return the names of the explorers in `html`, in order."""
+    return _HOST.findall(html)
+
+
+def script_json(value: object) -> str:
+    r"""Return JSON that can stand in a `<script>`: no `</script>` and no `<!--` in it.
+
+    >>> script_json("</script>")
+    '"\\u003c/script>"'
+    """
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("<", r"\u003c")

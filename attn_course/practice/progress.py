@@ -1,0 +1,218 @@
+"""What you reached, remembered between runs in `.attn-course/progress.json`.
+
+The folder stands beside the notebooks: in the working directory, or where the environment
+variable ATTN_COURSE_HOME says. For every exercise the file holds
+
+- `best_points`: the most points any check gave. They never go down: a later try that breaks
+  something costs nothing, so it is safe to try.
+- `status`: how the last check went (passed, failed, error, todo), so that you see where you are.
+- `attempts`: how many checks ran your code; an untouched stub is not an attempt.
+- `checked`: the time of the last check (ISO, UTC).
+- `hints`: how many hints were shown.
+
+A file that can't be read is set aside under another name, never overwritten. Where nothing can
+be written, the check works all the same and `Progress.notes` says so in a line.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from attn_course.practice.exercise import Chapter, Exercise, Result
+from attn_course.practice.feedback import aligned
+from attn_course.translate import _
+
+_FORMAT = 1
+_STATUSES = ("passed", "failed", "error", "todo")
+_BAR = 20  # characters
+
+
+@dataclass
+class Entry:
+    """What is remembered of one exercise."""
+
+    best_points: int = 0
+    status: str = "todo"
+    attempts: int = 0
+    checked: str = ""
+    hints: int = 0
+
+
+class Progress:
+    """What one learner reached; `record` and `next_hint` write it down at once."""
+
+    def __init__(self, file: Path, entries: dict[str, Entry], notes: list[str]) -> None:
+        self.file = file
+        self.entries = entries
+        self.notes = notes  # sentences the learner should see, one line each
+
+    def record(self, result: Result) -> None:
+        """Remember how a check went."""
+        entry = self._entry(result.exercise)
+        entry.best_points = max(entry.best_points, result.points)
+        entry.status = result.status
+        entry.attempts += result.status != "todo"
+        entry.checked = datetime.now(UTC).isoformat(timespec="seconds")
+        self._save()
+
+    def next_hint(self, exercise: Exercise) -> tuple[int, str]:
+        """Return the next hint and its number, from 1; after the last one, the last again."""
+        entry = self._entry(exercise)
+        entry.hints = min(entry.hints + 1, len(exercise.hints))
+        self._save()
+        return entry.hints, exercise.hints[entry.hints - 1]
+
+    def table(self, chapters: Mapping[str, Chapter]) -> str:
+        """Return a table for each chapter: best points, a bar, and where each exercise stands."""
+        lines: list[str] = []
+        for chapter in chapters.values():
+            lines += [*self._chapter_lines(chapter), ""]
+        reached = sum(self._reached(chapter.exercises.values()) for chapter in chapters.values())
+        most = sum(chapter.points for chapter in chapters.values())
+        return "\n".join([*lines, _total(_("In all"), reached, most)])
+
+    def _chapter_lines(self, chapter: Chapter) -> list[str]:
+        rows = []
+        for exercise in chapter.exercises.values():
+            entry = self.entries.get(exercise.id)
+            best = self._reached([exercise])
+            rows.append(
+                (
+                    " ",
+                    exercise.name,
+                    _("{points} of {most}").format(points=best, most=exercise.points),
+                    _bar(best, exercise.points),
+                    _words(entry),
+                )
+            )
+        title = f"{chapter.number} {chapter.title}"
+        reached = self._reached(chapter.exercises.values())
+        return [_total(title, reached, chapter.points), *(aligned(rows) if rows else [])]
+
+    def _reached(self, exercises: Iterable[Exercise]) -> int:
+        """Return the best points, at most those that can be earned today."""
+        return sum(
+            min(self.entries[exercise.id].best_points, exercise.points)
+            for exercise in exercises
+            if exercise.id in self.entries
+        )
+
+    def _entry(self, exercise: Exercise) -> Entry:
+        return self.entries.setdefault(exercise.id, Entry())
+
+    def _save(self) -> None:
+        content = {
+            "format": _FORMAT,
+            "exercises": {name: asdict(entry) for name, entry in sorted(self.entries.items())},
+        }
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            _write_whole(self.file, json.dumps(content, indent=2) + "\n")
+        except OSError as fault:
+            note = _("Your progress could not be saved in {folder}: {reason}.").format(
+                folder=self.file.parent, reason=fault.strerror or type(fault).__name__
+            )
+            if note not in self.notes:
+                self.notes.append(note)
+
+
+def home() -> Path:
+    """Return the folder in which progress is kept: ATTN_COURSE_HOME, or the working directory."""
+    return Path(os.environ.get("ATTN_COURSE_HOME") or Path.cwd())
+
+
+def load(folder: Path | str) -> Progress:
+    """Return what is remembered in `folder`; nothing yet is fine."""
+    file = Path(folder) / ".attn-course" / "progress.json"
+    try:
+        return Progress(file, _entries(json.loads(file.read_text(encoding="utf-8"))), [])
+    except FileNotFoundError:
+        return Progress(file, {}, [])
+    except (OSError, ValueError, RecursionError):
+        return _started_afresh(file)
+
+
+def _started_afresh(file: Path) -> Progress:
+    """Set a file that can't be read aside, and say so."""
+    when = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
+    backup = file.with_name(f"progress-unreadable-{when}.json")
+    try:
+        file.rename(backup)
+    except OSError:
+        # Neither readable nor movable: a file that is only read from now on keeps it safe.
+        note = _("{file} can't be read; your progress is not saved.").format(file=file)
+        return _Forgetful(file, {}, [note])
+    note = _("{file} could not be read; it is kept as {backup}, and a new one is begun.").format(
+        file=file, backup=backup.name
+    )
+    return Progress(file, {}, [note])
+
+
+class _Forgetful(Progress):
+    """Progress that never writes, because the file there belongs to somebody else."""
+
+    def _save(self) -> None:
+        return
+
+
+def _entries(content: Any) -> dict[str, Entry]:
+    """Return the entries of a file's content; ValueError where we did not write it."""
+    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+        raise ValueError("not a progress file")
+    stored = content.get("exercises")
+    if not isinstance(stored, dict):
+        raise ValueError("not a progress file")
+    return {name: _entry(values) for name, values in stored.items()}
+
+
+def _entry(values: Any) -> Entry:
+    known = {field.name: field.type for field in fields(Entry)}
+    if not isinstance(values, dict) or set(values) != set(known):
+        raise ValueError("not a progress file")
+    for name, kind in known.items():
+        if type(values[name]) is not kind or (kind is int and values[name] < 0):
+            raise ValueError("not a progress file")
+    if values["status"] not in _STATUSES:
+        raise ValueError("not a progress file")
+    return Entry(**values)
+
+
+def _write_whole(file: Path, text: str) -> None:
+    """Write a file so that a reader sees the old one or the new one, never half of it."""
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=file.name, suffix=".new")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as new:
+            new.write(text)
+        os.replace(name, file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _total(title: str, reached: int, most: int) -> str:
+    return _("{title} (points: {reached} of {most}) {bar}").format(
+        title=title, reached=reached, most=most, bar=_bar(reached, most)
+    )
+
+
+def _bar(reached: int, most: int) -> str:
+    """Return a bar of plain characters, which every terminal can print."""
+    filled = _BAR * reached // most if most else 0
+    return f"[{'#' * filled}{'-' * (_BAR - filled)}]"
+
+
+def _words(entry: Entry | None) -> str:
+    if entry is None or not entry.checked:
+        return _("not tried yet")
+    words = {
+        "passed": _("passed"),
+        "failed": _("not yet"),
+        "error": _("stopped with an error"),
+        "todo": _("not written yet"),
+    }
+    return words[entry.status]

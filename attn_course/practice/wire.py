@@ -1,0 +1,189 @@
+"""What may cross between a check and a submission, and how it is written down.
+
+A submission may run in another process that nobody trusts. So a check hands over, and gets back,
+only None, bool, int, float, str, NumPy arrays, PyTorch tensors, and lists, tuples and dicts of
+these. `pack` writes such a value as msgpack with raw little-endian buffers; `unpack` reads it and
+refuses everything else. There is no pickle in either direction: reading runs no foreign code.
+"""
+
+import sys
+from functools import partial
+from typing import Any, TypeAlias
+
+import msgpack
+import numpy as np
+
+Plain: TypeAlias = Any  # a value as described above
+
+_ARRAY, _TENSOR, _TUPLE, _BIG_INT = 1, 2, 3, 4  # msgpack extension types of our own
+_DTYPES = frozenset(
+    {
+        *("bool", "float16", "float32", "float64"),
+        *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    }
+)
+_MOST_AXES = 16
+_DEEPEST = 32
+_LONGEST = 100_000  # items of a list: msgpack reserves room for as many as a message claims
+_MOST_DIGITS = 400
+_LONGEST_HEADER = 256
+
+
+class NotPlain(ValueError):  # noqa: N818 (it says what is the matter)
+    """A value that may not cross the wire, or bytes that are not a plain value."""
+
+
+def pack(value: Plain) -> bytes:
+    """Return `value` as bytes.
+
+    >>> unpack(pack({"shape": (2, 3), "values": np.arange(2.0)}))
+    {'shape': (2, 3), 'values': array([0., 1.])}
+    """
+    try:
+        return bytes(msgpack.packb(_to_msgpack(value, depth=0), use_bin_type=True))
+    except NotPlain:
+        raise
+    except Exception as error:  # half a character in a str, a tensor without storage, …
+        raise NotPlain(f"this value can't be handed over: {error}") from error
+
+
+def unpack(data: bytes, largest: int = 256 * 2**20) -> Plain:
+    """Return the value that `pack` wrote; raise `NotPlain` for anything else."""
+    if len(data) > largest:
+        raise NotPlain(f"a message of {len(data)} bytes is larger than the {largest} allowed")
+    try:
+        value = _unpack(data, tuples=0)
+        _require_plain(value, depth=0)
+        return value
+    except NotPlain:
+        raise
+    except Exception as error:  # msgpack raises many kinds; all mean the same here
+        raise NotPlain(f"these bytes are not a plain value: {error}") from error
+
+
+def _to_msgpack(value: Plain, depth: int) -> Any:
+    if depth > _DEEPEST:
+        raise NotPlain(f"a value nested more than {_DEEPEST} levels deep can't be handed over")
+    kind = type(value)
+    if value is None or kind in (bool, float, str):
+        return value
+    if kind is int:
+        return value if -(2**63) <= value < 2**64 else msgpack.ExtType(_BIG_INT, _digits(value))
+    if isinstance(value, np.generic) and type(value.item()) is not kind:
+        return _to_msgpack(value.item(), depth)
+    if isinstance(value, list | tuple | dict) and len(value) > _LONGEST:
+        raise NotPlain(f"a {kind.__name__} of more than {_LONGEST} items: make it an array")
+    if kind is list:
+        return [_to_msgpack(item, depth + 1) for item in value]
+    if isinstance(value, tuple):  # torch.Size and named tuples too
+        items = [_to_msgpack(item, depth + 1) for item in value]
+        return msgpack.ExtType(_TUPLE, msgpack.packb(items, use_bin_type=True))
+    if kind is dict:
+        return {_key(key): _to_msgpack(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return msgpack.ExtType(_ARRAY, _array_bytes(value))
+    if _is_tensor(value):
+        return msgpack.ExtType(_TENSOR, _array_bytes(value.detach().cpu().numpy()))
+    raise NotPlain(
+        f"a {kind.__module__}.{kind.__qualname__} can't be handed over: only None, bool, int, "
+        "float, str, NumPy arrays, PyTorch tensors, and lists, tuples and dicts of these"
+    )
+
+
+def _unpack(data: bytes, tuples: int) -> Any:
+    """Read one message that stands inside so many `tuples`: each is a message of its own.
+
+    Without that count a few hundred nested tuples overflow the C stack and end the process.
+    """
+    if tuples > _DEEPEST:
+        raise NotPlain(f"a value nested more than {_DEEPEST} levels deep")
+    return msgpack.unpackb(
+        data,
+        raw=False,
+        ext_hook=partial(_from_extension, tuples=tuples),
+        strict_map_key=False,
+        max_array_len=min(_LONGEST, len(data)),
+        max_map_len=min(_LONGEST, len(data)),
+    )
+
+
+def _require_plain(value: Any, depth: int) -> None:
+    """Refuse what msgpack knows and the wire does not: bytes, timestamps, other keys."""
+    if depth > _DEEPEST:
+        raise NotPlain(f"a value nested more than {_DEEPEST} levels deep")
+    if isinstance(value, bytes | msgpack.Timestamp):
+        raise NotPlain(f"a {type(value).__name__} is not a plain value")
+    if isinstance(value, dict):
+        for key in value:
+            _key(key)
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for item in value:
+            _require_plain(item, depth + 1)
+
+
+def _from_extension(code: int, data: bytes, tuples: int) -> Plain:
+    if code == _ARRAY:
+        return _array_from(data)
+    if code == _TENSOR:
+        import torch
+
+        return torch.from_numpy(_array_from(data))
+    if code == _TUPLE:
+        items = _unpack(data, tuples + 1)
+        if not isinstance(items, list):
+            raise NotPlain("a tuple without a list of items")
+        return tuple(items)
+    if code == _BIG_INT and len(data) <= _MOST_DIGITS:
+        return int(data.decode())
+    raise NotPlain(f"unknown kind of value {code}")
+
+
+def _array_bytes(array: np.ndarray) -> bytes:
+    if array.dtype.name not in _DTYPES:
+        raise NotPlain(f"an array of dtype {array.dtype} can't be handed over")
+    little = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
+    header = msgpack.packb([array.dtype.name, list(array.shape)])
+    return bytes(header) + little.tobytes()
+
+
+def _array_from(data: bytes) -> np.ndarray:
+    # The header alone is read as msgpack, so that a false length in it reserves little.
+    unpacker = msgpack.Unpacker(raw=False, max_buffer_size=_LONGEST_HEADER)
+    unpacker.feed(data[:_LONGEST_HEADER])
+    header = unpacker.unpack()
+    if not (isinstance(header, list) and len(header) == 2 and header[0] in _DTYPES):
+        raise NotPlain("an array without a proper header")
+    name, shape = header
+    if not isinstance(shape, list) or len(shape) > _MOST_AXES:
+        raise NotPlain("an array with a broken shape")
+    if not all(type(size) is int and 0 <= size < 2**40 for size in shape):
+        raise NotPlain("an array with a broken shape")
+    dtype = np.dtype(name).newbyteorder("<")
+    buffer = data[unpacker.tell() :]
+    wanted = dtype.itemsize
+    for size in shape:
+        wanted *= size
+    if len(buffer) != wanted:
+        raise NotPlain(f"an array of shape {tuple(shape)} with {len(buffer)} bytes")
+    if name == "bool":  # a byte may be neither 0 nor 1, which NumPy would believe
+        return np.frombuffer(buffer, dtype=np.uint8).reshape(shape).astype(bool)
+    array = np.frombuffer(buffer, dtype=dtype).reshape(shape)
+    return array.astype(np.dtype(name))  # a writable copy in the machine's own byte order
+
+
+def _digits(value: int) -> bytes:
+    if value.bit_length() > 3 * _MOST_DIGITS:  # a digit is more than three bits
+        raise NotPlain(f"an int of more than about {_MOST_DIGITS} digits can't be handed over")
+    return str(value).encode()
+
+
+def _key(key: Any) -> Any:
+    if type(key) in (str, int):
+        return key
+    raise NotPlain(f"a dict key must be a str or an int, not a {type(key).__name__}")
+
+
+def _is_tensor(value: Any) -> bool:
+    torch = sys.modules.get("torch")  # without torch loaded there can be no tensor
+    return torch is not None and isinstance(value, torch.Tensor)

@@ -1,0 +1,223 @@
+r"""Scoring functions: how well does a query match a key?  (chapter 2)
+
+Every function turns queries `(..., q, d_q)` and keys `(..., k, d_k)` into scores
+`(..., q, k)`: entry $(i, l)$ is $\mathrm{score}(q_i, k_l)$ of the survey's Table 2.
+They take arrays of any library that follows the array API: NumPy to read, PyTorch to train.
+Matrices are as in the survey: `W` of the general family is `(d_k, d_q)`, `W_q` and `W_k` of the
+additive score are `(d_w, d_q)` and `(d_w, d_k)`.
+
+To hand a score with parameters to `attend`, bind them: `partial(general, W=W)`.
+
+Read next: `alignment`, which turns scores into weights.
+"""
+
+from collections.abc import Callable
+from math import prod, sqrt
+from typing import Any
+
+from attn_course._arrays import Array, namespace, require_axes, require_same_width, require_shape
+from attn_course.activations import Activation, activation
+
+SIMILARITIES = ("cosine", "euclidean", "squared_euclidean")
+
+# Scores that compare every query with every key feature by feature need (q, k, d) numbers in
+# between. They are made for a few queries at a time, so that no more than this is ever held.
+BLOCK_BYTES = 32 * 2**20
+
+
+def additive(
+    queries: Array,
+    keys: Array,
+    w: Array,
+    W_q: Array,
+    W_k: Array,
+    b: Array | None = None,
+    act: Activation = "tanh",
+) -> Array:
+    r"""$\mathrm{score}(q, k) = w^\top \mathrm{act}(W_q q + W_k k + b)$ (Bahdanau et al., 2015).
+
+    Also called concat: $W_q q + W_k k = [W_q\ W_k]\,[q; k]$. Widths of queries and keys may
+    differ. The activation is essential: without it the query would drop out of a softmax.
+
+    >>> import numpy as np
+    >>> one = np.ones((1, 1))
+    >>> additive(one, np.array([[0.0], [1.0]]), np.ones(1), one, one, act="relu")
+    array([[1., 2.]])
+    """
+    xp = namespace(queries=queries, keys=keys, w=w, W_q=W_q, W_k=W_k, b=b)
+    require_axes(2, "(..., q, d_q)", queries=queries)
+    require_axes(2, "(..., k, d_k)", keys=keys)
+    d_w = w.shape[-1]
+    require_shape((d_w, queries.shape[-1]), "(d_w, d_q)", W_q=W_q)
+    require_shape((d_w, keys.shape[-1]), "(d_w, d_k)", W_k=W_k)
+    function = activation(act)
+    from_queries = queries @ W_q.mT  # (..., q, d_q) -> (..., q, d_w)
+    from_keys = keys @ W_k.mT  # (..., k, d_k) -> (..., k, d_w)
+    if b is not None:
+        from_keys = from_keys + b
+    return _pairwise(xp, from_queries, from_keys, lambda q, k: function(q + k) @ w)
+
+
+def dot(queries: Array, keys: Array) -> Array:
+    r"""$\mathrm{score}(q, k) = q^\top k$ (Luong et al., 2015).
+
+    >>> import numpy as np
+    >>> dot(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0], [0.0, 1.0]]))
+    array([[11.,  2.]])
+    """
+    _require_comparable(queries, keys, "dot")
+    return queries @ keys.mT  # (..., q, d) @ (..., d, k) -> (..., q, k)
+
+
+def scaled_dot(queries: Array, keys: Array) -> Array:
+    r"""$\mathrm{score}(q, k) = q^\top k / \sqrt{d_k}$ (Vaswani et al., 2017).
+
+    The scale keeps the variance of a score at 1 whatever the width of a key, so that
+    softmax does not saturate. Queries and keys must have the same width.
+
+    >>> import numpy as np
+    >>> scaled_dot(np.ones((1, 4)), np.ones((2, 4)))
+    array([[2., 2.]])
+    """
+    _require_comparable(queries, keys, "scaled_dot")
+    # Scaling the queries costs q * d_k divisions; scaling the scores would cost q * k.
+    return (queries / sqrt(keys.shape[-1])) @ keys.mT
+
+
+def general(queries: Array, keys: Array, W: Array) -> Array:
+    r"""$\mathrm{score}(q, k) = k^\top W q$ with `W` `(d_k, d_q)` (Luong et al., 2015).
+
+    >>> import numpy as np
+    >>> general(np.array([[1.0, 2.0]]), np.array([[1.0]]), W=np.array([[3.0, 4.0]]))
+    array([[11.]])
+    """
+    return _mapped(queries, keys, W) @ keys.mT
+
+
+def biased_general(queries: Array, keys: Array, W: Array, b: Array) -> Array:
+    r"""$\mathrm{score}(q, k) = k^\top (W q + b)$, `b` a **vector** `(d_k,)` (Sordoni et al., 2016).
+
+    The bias adds $k^\top b$, which differs from key to key and so survives a softmax.
+
+    >>> import numpy as np
+    >>> biased_general(np.ones((1, 1)), np.array([[1.0], [2.0]]), W=np.ones((1, 1)), b=np.ones(1))
+    array([[2., 4.]])
+    """
+    namespace(queries=queries, keys=keys, W=W, b=b)
+    require_shape((keys.shape[-1],), "(d_k,)", b=b)
+    return (_mapped(queries, keys, W) + b) @ keys.mT
+
+
+def activated_general(
+    queries: Array, keys: Array, W: Array, b: Array | float = 0.0, act: Activation = "tanh"
+) -> Array:
+    r"""$\mathrm{score}(q, k) = \mathrm{act}(k^\top W q + b)$, `b` a **number** (Ma et al., 2017).
+
+    With tanh every score lies in $(-1, 1)$, so no weight can exceed another by more than
+    $e^2 \approx 7.4$ times. Outside the activation the bias would cancel in a softmax.
+
+    >>> import numpy as np
+    >>> activated_general(np.ones((1, 1)), np.ones((1, 1)), W=np.ones((1, 1)), b=-3.0, act="relu")
+    array([[0.]])
+    """
+    bias_shape = tuple(getattr(b, "shape", ()))
+    if prod(bias_shape) != 1:
+        raise ValueError(
+            f"activated_general has one bias for all keys, a single number, but b is {bias_shape}. "
+            "A vector belongs to `biased_general`."
+        )
+    return activation(act)(_mapped(queries, keys, W) @ keys.mT + b)
+
+
+def similarity(queries: Array, keys: Array, kind: str = "cosine", scale: float = 1.0) -> Array:
+    r"""Cosine, or a distance with a minus sign, so that closer means higher (Graves et al., 2014).
+
+    - `"cosine"`: $\beta \cos(q, k)$; a zero vector has cosine 0 with everything.
+    - `"euclidean"`: $-\beta \lVert q - k \rVert$.
+    - `"squared_euclidean"`: $-\tfrac{\beta}{2} \lVert q - k \rVert^2$, the Gaussian kernel's.
+
+    `scale` is $\beta$: a plain cosine lies in $[-1, 1]$ and leaves a softmax nearly flat.
+
+    >>> import numpy as np
+    >>> similarity(np.array([[1.0, 0.0]]), np.array([[3.0, 0.0], [0.0, 2.0]]))
+    array([[1., 0.]])
+    >>> similarity(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]]), kind="euclidean")
+    array([[-5.]])
+    """
+    xp = namespace(queries=queries, keys=keys)
+    _require_comparable(queries, keys, "similarity")
+    if kind == "cosine":
+        return (scale * _unit(xp, queries)) @ _unit(xp, keys).mT
+    if kind == "squared_euclidean":
+        return -0.5 * scale * _squared_distances(xp, queries, keys)
+    if kind == "euclidean":
+        squares = _squared_distances(xp, queries, keys)
+        apart = squares > 0  # the root has no slope at 0: there distance and gradient are 0
+        roots = xp.sqrt(xp.where(apart, squares, xp.ones_like(squares)))
+        return -scale * xp.where(apart, roots, xp.zeros_like(roots))
+    raise ValueError(f"kind must be one of {', '.join(SIMILARITIES)}, but is {kind!r}.")
+
+
+def no_query(
+    keys: Array, w: Array, W: Array, b: Array | None = None, act: Activation = "tanh"
+) -> Array:
+    r"""$\mathrm{score}(k) = w^\top \mathrm{act}(W k + b)$, survey (33): the query left out.
+
+    Keys `(..., k, d_k)` give scores `(..., 1, k)`: one row, as if there were one query. `W` is
+    `(d_w, d_k)`. It is the additive score for a query that is always the same.
+
+    >>> import numpy as np
+    >>> no_query(np.array([[1.0], [2.0]]), w=np.ones(1), W=np.ones((1, 1)), act="relu")
+    array([[1., 2.]])
+    """
+    namespace(keys=keys, w=w, W=W, b=b)
+    require_axes(2, "(..., k, d_k)", keys=keys)
+    require_shape((w.shape[-1], keys.shape[-1]), "(d_w, d_k)", W=W)
+    hidden = keys @ W.mT  # (..., k, d_k) -> (..., k, d_w)
+    if b is not None:
+        hidden = hidden + b
+    return (activation(act)(hidden) @ w)[..., None, :]  # (..., k) -> (..., 1, k)
+
+
+def _mapped(queries: Array, keys: Array, W: Array) -> Array:
+    """Return W q for every query, `(..., q, d_k)`."""
+    namespace(queries=queries, keys=keys, W=W)
+    require_axes(2, "(..., q, d_q)", queries=queries)
+    require_axes(2, "(..., k, d_k)", keys=keys)
+    require_shape((keys.shape[-1], queries.shape[-1]), "(d_k, d_q)", W=W)
+    return queries @ W.mT
+
+
+def _require_comparable(queries: Array, keys: Array, formula: str) -> None:
+    namespace(queries=queries, keys=keys)
+    require_axes(2, "(..., q, d_q)", queries=queries)
+    require_axes(2, "(..., k, d_k)", keys=keys)
+    require_same_width(queries, keys, formula)
+
+
+def _unit(xp: Any, vectors: Array) -> Array:
+    squares = xp.sum(vectors**2, axis=-1, keepdims=True)
+    return vectors / xp.sqrt(xp.where(squares > 0, squares, xp.ones_like(squares)))
+
+
+def _squared_distances(xp: Any, queries: Array, keys: Array) -> Array:
+    # By differences, not by |q|^2 - 2qk + |k|^2, which loses all digits for close points.
+    return _pairwise(xp, queries, keys, lambda q, k: xp.sum((q - k) ** 2, axis=-1))
+
+
+def _pairwise(
+    xp: Any, queries: Array, keys: Array, compare: Callable[[Array, Array], Array]
+) -> Array:
+    """Return `compare` of every query with every key, a block of queries at a time.
+
+    `compare` takes `(..., q, 1, d)` and `(..., 1, k, d)` and returns `(..., q, k)`.
+    """
+    q, k, d = queries.shape[-2], keys.shape[-2], keys.shape[-1]
+    batch = max(prod(queries.shape[:-2]), prod(keys.shape[:-2]))
+    bytes_a_query = 8 * batch * k * d
+    block = max(1, BLOCK_BYTES // max(1, bytes_a_query))
+    parts = [
+        compare(queries[..., start : start + block, None, :], keys[..., None, :, :])
+        for start in range(0, max(q, 1), block)
+    ]
+    return parts[0] if len(parts) == 1 else xp.concat(parts, axis=-2)

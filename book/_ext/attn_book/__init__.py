@@ -1,0 +1,27 @@
+"""What this book adds to Jupyter Book: everything offline, accessible, and strict.
+
+One module for each concern, each with its own `setup(app)`:
+
+- `offline`    MathJax from an installed package, no thebe, search that works from a folder
+- `notebooks`  each page can be downloaded as a notebook
+- `alt_text`   a picture without a description is a warning
+- `access`     what the theme gets wrong for screen readers and keyboards
+- `strictness` a build that warned is not remembered as good
+- `explorers`  figures that move
+- `taxonomy`   the clickable map
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
+
+PARTS = ("offline", "notebooks", "alt_text", "access", "strictness", "explorers", "taxonomy")
+
+
+def setup(app):
+    """Set up every part that is there."""
+    for part in PARTS:
+        name = f"{__name__}.{part}"
+        if find_spec(name):
+            import_module(name).setup(app)
+    # The parts keep nothing between pages that a parallel build could lose.
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,61 @@
+"""One browser for the whole session, and the built book on loopback."""
+
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from tests.requirements import need
+
+# As root, in a container and without a network, Chromium starts with these and tries
+# to reach nobody.
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        """Say nothing: a test's output is for the test."""
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Return a headless Chromium."""
+    executable = need("chromium")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=executable, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def serve():
+    """Return a function that serves a folder on loopback and returns its address."""
+    servers = []
+
+    def start(folder):
+        handler = partial(_Quiet, directory=str(folder))
+        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_port}/"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="session")
+def book_address(book_html, serve):
+    """Return the address of the built book."""
+    return serve(book_html)

@@ -1,0 +1,244 @@
+"""Every page of the built book, in a real browser.
+
+Each page is opened once; `page_checks.examine` lists its faults, and the tests below ask for
+one kind of fault each. The second half plants faults and sees that they are found.
+"""
+
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+
+import nbformat
+import pytest
+
+from tests.browser.page_checks import Faults, examine, math_faults, watch
+
+BOOK = Path(__file__).parents[2] / "book"
+# Pages are known from their sources, since tests are collected before the book is asked for.
+WRITTEN = sorted(path.stem for path in BOOK.glob("*.md"))
+MADE_BY_SPHINX = ["genindex", "search"]
+PAGES = [f"{name}.html" for name in WRITTEN + MADE_BY_SPHINX]
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def faults(request, browser, book_address):
+    return examine(browser, book_address + request.param, home=book_address)
+
+
+def test_a_page_asks_no_other_server_for_anything(faults):
+    assert faults.external_requests == []
+
+
+def test_a_page_finds_all_its_files(faults):
+    assert faults.failed_requests == []
+
+
+def test_a_page_has_no_script_error(faults):
+    assert faults.script_errors == []
+
+
+def test_a_page_has_all_its_formulas_drawn(faults):
+    assert faults.math == []
+
+
+def test_a_page_fits_on_a_phone(faults):
+    assert faults.overflow == []
+
+
+def test_a_page_has_no_serious_fault_of_access(faults):
+    assert faults.access == []
+
+
+def test_the_book_has_the_pages_that_are_tested(book_html):
+    assert sorted(path.name for path in book_html.glob("*.html")) == sorted(PAGES)
+
+
+# From a folder, without a server
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_opened_from_a_folder_needs_nothing_else(name, browser, book_html):
+    home = book_html.as_uri() + "/"
+    assert examine(browser, home + name, home, access=False) == Faults()
+
+
+@pytest.mark.parametrize("from_folder", [True, False], ids=["folder", "server"])
+def test_search_finds_a_word_of_the_book(from_folder, browser, book_html, book_address):
+    home = book_html.as_uri() + "/" if from_folder else book_address
+    faults = Faults()
+    page = browser.new_page()
+    watch(page, home, faults)
+    page.goto(f"{home}index.html")
+    page.keyboard.press("Control+K")
+    page.locator("#pst-search-dialog input[type=search]").fill("Nadaraya")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#search-results li a")
+    page.wait_for_function(
+        "document.querySelector('#search-results p').textContent.includes('found')"
+    )
+    links = page.locator("#search-results li a").evaluate_all("all => all.map(a => a.href)")
+    page.close()
+    assert any("01_nadaraya_watson.html" in link for link in links)
+    assert faults == Faults()
+
+
+def test_the_switch_turns_the_page_dark_and_the_next_page_remembers(browser, book_address):
+    page = browser.new_page(color_scheme="light")
+    page.goto(f"{book_address}index.html")
+    theme = "document.documentElement.dataset.theme"
+    before = page.evaluate(theme)
+    button = page.locator("button.theme-switch-button").first
+    for _ in range(3):  # the switch goes round three modes: system, light, dark
+        if page.evaluate(theme) != "dark":
+            button.click()
+    page.goto(f"{book_address}search.html")
+    after = page.evaluate(theme)
+    page.close()
+    assert (before, after) == ("light", "dark")
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_page_can_be_downloaded_as_a_notebook(name, book_html):
+    links = _read(book_html / f"{name}.html").links
+    assert f"_sources/{name}.ipynb" in links
+    notebook = nbformat.read(book_html / "_sources" / f"{name}.ipynb", as_version=4)
+    nbformat.validate(notebook)
+    source = (BOOK / f"{name}.md").read_text(encoding="utf-8")
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert len(code) == source.count("```{code-cell}")
+    assert all(not cell.outputs for cell in code)
+
+
+# Links
+
+
+class _Links(HTMLParser):
+    """Collect the targets a page has and those it points to."""
+
+    def __init__(self):
+        super().__init__()
+        self.anchors = {""}
+        self.links = []
+
+    def handle_starttag(self, tag, attributes):
+        for name, value in attributes:
+            if name == "id" or (name == "name" and tag == "a"):
+                self.anchors.add(value)
+            elif name in ("href", "src", "xlink:href") and value:
+                self.links.append(value)
+
+
+def _read(path):
+    page = _Links()
+    page.feed(path.read_text(encoding="utf-8"))
+    return page
+
+
+def broken_links(folder):
+    """Return 'page: link' for every link inside `folder` that leads nowhere."""
+    pages = {path.resolve(): _read(path) for path in folder.glob("*.html")}
+    broken = []
+    for path, page in pages.items():
+        for link in page.links:
+            if urlsplit(link).scheme:
+                continue
+            target, anchor = urldefrag(urljoin(path.as_uri(), link))
+            file = Path(unquote(urlsplit(target).path))
+            known = pages.get(file)
+            if not file.is_file() or (known and unquote(anchor) not in known.anchors):
+                broken.append(f"{path.name}: {link}")
+    return broken
+
+
+def test_every_link_inside_the_book_leads_somewhere(book_html):
+    assert broken_links(book_html) == []
+
+
+# The checks themselves: a planted fault is found, and a clean page has none.
+
+CLEAN = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Planted</title>
+<link rel="icon" href="data:,"><meta name="viewport" content="width=device-width"></head>
+<body><main><h1>A page</h1><p>Text.</p>{planted}</main></body></html>"""
+
+PLANTED = {
+    "external_requests": '<img alt="a picture" src="http://elsewhere.invalid/picture.png">',
+    "failed_requests": '<img alt="a picture" src="missing.png">',
+    "script_errors": "<script>throw new Error('planted')</script>",
+    "math": r'<p class="math">\(x\)</p>',
+    "overflow": '<div style="width: 500px">wide</div>',
+    "access": '<img src="data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=">',
+}
+
+
+@pytest.fixture
+def planted(tmp_path, browser, serve):
+    """Return a function that examines a clean page with something planted in it."""
+
+    def examine_with(snippet):
+        (tmp_path / "page.html").write_text(CLEAN.replace("{planted}", snippet), encoding="utf-8")
+        home = serve(tmp_path)
+        return examine(browser, home + "page.html", home)
+
+    return examine_with
+
+
+def test_a_clean_page_has_no_fault(planted):
+    assert planted("") == Faults()
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_a_planted_fault_is_found(kind, planted):
+    assert getattr(planted(PLANTED[kind]), kind) != []
+
+
+@pytest.mark.parametrize(
+    "snippet",
+    [
+        '<div class="math">\\[x\\]</div>',
+        "<p>A stray $$ in the text.</p>",
+        '<mjx-container><mjx-assistive-mml><math><mtext mathcolor="red">\\unknown</mtext></math>'
+        "</mjx-assistive-mml></mjx-container>",
+    ],
+    ids=["not drawn", "raw TeX", "unknown command"],
+)
+def test_bad_math_is_found(snippet, browser):
+    page = browser.new_page()
+    page.set_content(CLEAN.replace("{planted}", snippet))
+    found = math_faults(page)
+    page.close()
+    assert found
+
+
+def test_an_unknown_command_in_a_formula_is_found(browser, book_html):
+    page = browser.new_page()
+    page.goto((book_html / "01_nadaraya_watson.html").as_uri())
+    page.evaluate("MathJax.startup.promise")
+    page.evaluate(
+        r"""async () => {
+          const planted = document.createElement("span");
+          planted.className = "math";
+          planted.textContent = "\\(\\nosuchcommand{x}\\)";
+          document.querySelector("article").append(planted);
+          await MathJax.typesetPromise([planted]);
+        }"""
+    )
+    found = math_faults(page)
+    page.close()
+    assert len(found) == 1
+
+
+def test_an_article_that_scrolls_sideways_is_an_overflow(planted):
+    article = '<article style="overflow-x: auto"><div style="width: 500px">wide</div></article>'
+    assert planted(article).overflow != []
+
+
+def test_a_box_that_scrolls_sideways_is_no_overflow(planted):
+    box = '<div style="overflow-x: auto" tabindex="0"><div style="width: 500px">wide</div></div>'
+    assert planted(box) == Faults()
+
+
+@pytest.mark.parametrize("link", ["nowhere.html", "page.html#nowhere", "#nowhere"])
+def test_a_broken_link_is_found(link, tmp_path):
+    page = f'<p id="here"><a href="{link}">broken</a> <a href="#here">whole</a></p>'
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    assert broken_links(tmp_path) == [f"page.html: {link}"]

@@ -1,0 +1,163 @@
+"""The files of the project agree with one another, and hold nothing that does not belong."""
+
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+IMAGES = {".png", ".ico", ".woff2"}
+
+# Assembled, so that this file does not find itself.
+MACHINE_PATHS = re.compile(
+    "/" + r"(root|home/\w+|Users/\w+|work|opt)/(?=[\w.])|file:///" + r"(?!…)\w"
+)
+CDN_HOSTS = re.compile(
+    r"\b(cdn\.|cdnjs|jsdelivr|" + r"unpkg\.com|esm\.sh|skypack|googleapis|gstatic|polyfill\.io)"
+)
+
+
+def project_files():
+    """Return what git tracks, or would if you added it; in an unpacked archive, every file."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listing.returncode:
+        pytest.skip("not a git checkout")
+    paths = (ROOT / name for name in listing.stdout.split("\0") if name)
+    return [path for path in paths if path.is_file()]
+
+
+def text_files():
+    return [path for path in project_files() if path.suffix not in IMAGES]
+
+
+def places(pattern, paths):
+    """Return where `pattern` occurs, as file:line: text."""
+    return [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
+        for path in paths
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if pattern.search(line)
+    ]
+
+
+def test_no_file_names_a_path_of_somebodys_machine():
+    assert places(MACHINE_PATHS, text_files()) == []
+
+
+def test_the_search_for_machine_paths_finds_one(tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text("open /" + "home/somebody/course/book\n", encoding="utf-8")
+    assert len(places(MACHINE_PATHS, [page])) == 1
+
+
+def test_nothing_a_reader_opens_names_a_cdn():
+    folders = ("book", "exercises", "solutions", "attn_course")
+    read = [path for path in text_files() if path.relative_to(ROOT).parts[0] in folders]
+    assert places(CDN_HOSTS, [*read, ROOT / "_config.yml"]) == []
+
+
+def test_no_committed_file_is_above_a_megabyte():
+    large = [path.name for path in project_files() if path.stat().st_size > 2**20]
+    assert large == []
+
+
+def test_no_minified_or_vendored_file_is_committed():
+    def looks_foreign(path):
+        if path.suffix not in {".js", ".css", ".mjs"}:
+            return path.name.endswith((".whl", ".map", ".woff", ".woff2", ".ttf"))
+        longest = max(map(len, path.read_text(encoding="utf-8").splitlines()), default=0)
+        return ".min." in path.name or longest > 500
+
+    assert [str(path) for path in project_files() if looks_foreign(path)] == []
+
+
+def test_readme_names_every_top_level_folder():
+    folders = {path.relative_to(ROOT).parts[0] for path in project_files() if path.parent != ROOT}
+    assert [folder for folder in sorted(folders) if f"| `{folder}/` |" not in README] == []
+
+
+def modules(folder):
+    """Return the names of the modules and packages in `folder`, as README writes them."""
+    files = {path.name for path in folder.glob("*.py")} - {"__init__.py"}
+    packages = {f"{path.parent.name}/" for path in folder.glob("*/__init__.py")}
+    return sorted(files | packages)
+
+
+@pytest.mark.parametrize("package", ["attn_course", "attn_course/practice"])
+def test_readme_has_a_line_for_every_module(package):
+    missing = [name for name in modules(ROOT / package) if f"| `{name}` |" not in README]
+    assert missing == []
+
+
+@pytest.mark.parametrize("package", ["attn_course", "attn_course/practice"])
+def test_readme_names_no_module_that_is_gone(package):
+    heading = "| module |" if package == "attn_course" else "| module of `practice/` |"
+    table = README.split(heading)[1].split("\n\n")[0]
+    named = re.findall(r"^\| `([^`]+)` \|", table, flags=re.MULTILINE)
+    assert named
+    assert [name for name in named if name not in modules(ROOT / package)] == []
+
+
+def test_every_make_word_in_readme_and_contributing_exists():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z]+):", makefile, flags=re.MULTILINE))
+    text = README + (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"(?:^|`)make ([a-z]+)", text, flags=re.MULTILINE))
+    assert {"book", "test"} <= named <= targets
+
+
+@pytest.fixture(scope="module")
+def wheel_names(tmp_path_factory):
+    """The names of the files in the wheel, built from this checkout."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    return zipfile.ZipFile(wheel).namelist()
+
+
+def test_the_wheel_brings_every_exercise(wheel_names):
+    exercises = sorted(path.name for path in (ROOT / "exercises").glob("*.ipynb"))
+    assert exercises
+    packed = [name for name in wheel_names if name.startswith("attn_course/practice/notebooks/")]
+    assert sorted(Path(name).name for name in packed) == exercises
+
+
+def test_the_wheel_holds_the_package_and_no_solution(wheel_names):
+    tops = {name.split("/")[0] for name in wheel_names}
+    assert tops == {"attn_course", f"attn_course-{PYPROJECT['project']['version']}.dist-info"}
+    assert "attn_course/attention.py" in wheel_names
+    assert [name for name in wheel_names if "solution" in name or name.endswith(".md")] == []
+
+
+def test_the_citation_has_what_the_format_demands_and_the_version_of_the_package():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors"} <= set(citation)
+    assert citation["authors"] == [{"name": "the attn-course contributors"}]
+    assert citation["version"] == PYPROJECT["project"]["version"]
+    assert citation["type"] == "software"
+
+
+def test_the_changelog_knows_the_version_of_the_package():
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert PYPROJECT["project"]["version"] in changelog
+
+
+def test_every_lint_rule_that_is_ignored_has_its_reason_beside_it():
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    ignored = text.split("\nignore = [\n")[1].split("\n]")[0]
+    assert [line for line in ignored.splitlines() if "#" not in line] == []

@@ -1,0 +1,373 @@
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+import pytest
+import torch
+
+from attn_course.practice.compare import same
+from attn_course.practice.exercise import Case, Chapter
+from attn_course.practice.submission import SerialisedSubmission
+from tests.practice.sample_exercises import (
+    Linear,
+    WithoutBias,
+    chapter,
+    divides_by_the_largest,
+    one_sum_for_all,
+    row_weights,
+    sums_over_the_columns,
+    weight_count,
+)
+
+right = row_weights.reference
+
+
+def check(exercise, answer, seed=7):
+    """Check directly and through bytes, which must come to the same."""
+    direct = exercise.check(exercise.local(answer), seed)
+    through_bytes = exercise.check(SerialisedSubmission(exercise.local(answer)), seed)
+    assert_same_result(direct, through_bytes)
+    return direct
+
+
+def assert_same_result(one, other):
+    if is_dataclass(one) and one is not other:
+        for part in fields(one):
+            assert_same_result(getattr(one, part.name), getattr(other, part.name))
+    elif isinstance(one, tuple) and one and is_dataclass(one[0]):
+        for left, right in zip(one, other, strict=True):
+            assert_same_result(left, right)
+    else:
+        assert one is other or same(one, other)
+
+
+def statuses(result):
+    return [group.status for group in result.groups]
+
+
+def test_the_reference_passes_with_all_points():
+    for exercise in chapter.exercises.values():
+        result = check(exercise, exercise.reference)
+        assert (result.status, result.points) == ("passed", exercise.points)
+        assert result.failure is None
+        assert result.misconception is None
+
+
+def test_metadata_comes_from_the_definition():
+    assert row_weights.id == "01.row_weights"
+    assert (row_weights.points, chapter.points) == (3, 6)
+    assert list(chapter.exercises) == ["row_weights", "weight_count", "Linear"]
+
+
+@pytest.mark.parametrize("exercise", chapter.exercises.values(), ids=lambda exercise: exercise.id)
+def test_every_variant_passes_and_every_misconception_is_named(exercise):
+    for variant in exercise.variants.values():
+        assert check(exercise, variant).status == "passed"
+    for known in exercise.misconceptions:
+        result = check(exercise, known.solution)
+        assert result.status == "failed"
+        assert result.misconception is known
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda weights: weights.astype(np.float32),
+        lambda weights: weights.tolist(),
+        lambda weights: torch.from_numpy(weights),
+        lambda weights: torch.from_numpy(weights).float().requires_grad_(),
+    ],
+    ids=["float32", "list", "tensor", "tensor with gradient"],
+)
+def test_every_form_of_the_right_numbers_is_accepted(convert):
+    assert check(row_weights, lambda *args, **kwargs: convert(right(*args, **kwargs))).points == 3
+
+
+def test_points_are_given_for_each_group_that_passes():
+    result = check(row_weights, one_sum_for_all)
+    assert statuses(result) == ["passed", "failed"]
+    assert (result.status, result.points) == ("failed", 1)
+
+
+def test_the_failure_shows_the_first_case_that_went_wrong_by_the_names_of_the_arguments():
+    result = check(row_weights, one_sum_for_all)
+    failure = result.failure
+    assert list(failure.arguments) == ["scores", "scale"]
+    assert failure.arguments["scores"].shape == (3, 5)
+    assert same(failure.got, one_sum_for_all(**failure.arguments))
+    assert same(failure.wanted, right(**failure.arguments))
+    assert failure.sentence.startswith("15 of 15 numbers differ")
+
+
+def test_a_mistake_is_known_by_its_outputs_however_it_is_written():
+    def another_way(scores, scale=1.0):
+        total = sum(scores[..., row, :] for row in range(scores.shape[-2]))
+        return scores / total[..., None, :]
+
+    assert check(row_weights, another_way).misconception.name == "sums_over_the_columns"
+    assert check(row_weights, another_way).misconception.section == "rows-and-columns"
+
+
+def test_a_mistake_is_known_where_the_answer_is_right_elsewhere():
+    def half_right(scores, scale=1.0):
+        return right(scores) if scores.shape[-2] == 1 else divides_by_the_largest(scores)
+
+    result = check(row_weights, half_right)
+    assert statuses(result) == ["passed", "failed"]
+    assert result.misconception.name == "divides_by_the_largest"
+
+
+def test_an_unknown_mistake_has_no_name():
+    result = check(row_weights, lambda scores, scale=1.0: scores * 0.123)
+    assert result.status == "failed"
+    assert result.misconception is None
+
+
+def test_a_function_that_changes_its_input_is_judged_by_what_it_returns():
+    def spoils(scores, scale=1.0):
+        scores /= scores.sum(-1, keepdims=True)
+        return scores
+
+    result = check(row_weights, spoils)
+    assert result.status == "passed"
+
+    def spoils_and_errs(scores, scale=1.0):
+        scores[:] = 0
+        return scores
+
+    failure = check(row_weights, spoils_and_errs).failure
+    assert (failure.arguments["scores"] >= 1).all()  # as they were handed over
+    assert np.allclose(failure.wanted.sum(-1), 1)
+
+
+def test_nan_is_reported():
+    result = check(row_weights, lambda scores, scale=1.0: scores * np.nan)
+    assert result.failure.sentence == "2 of 2 numbers are NaN or infinite."
+
+
+def test_an_error_shows_what_was_raised_and_the_line():
+    def wrong(scores, scale=1.0):
+        return scores[99]
+
+    result = check(row_weights, wrong)
+    assert result.status == "error"
+    assert result.points == 0
+    assert result.failure.sentence.startswith("It raised IndexError: index 99")
+    assert result.failure.line == "return scores[99]"
+    assert list(result.failure.arguments) == ["scores"]
+
+
+def test_an_untouched_stub_is_called_once_and_is_to_do():
+    calls = []
+
+    def stub(scores, scale=1.0):
+        calls.append(1)
+        raise NotImplementedError("Write this.")
+
+    result = row_weights.check(row_weights.local(stub))
+    assert len(calls) == 1
+    assert result.status == "todo"
+    assert statuses(result) == ["todo", "todo"]
+    assert result.failure is None
+    assert result.misconception is None
+
+
+def test_a_half_written_answer_gets_the_points_of_what_is_written():
+    def half(scores, scale=1.0):
+        if scores.shape[-2] > 1:
+            raise NotImplementedError
+        return right(scores, scale)
+
+    result = check(row_weights, half)
+    assert statuses(result) == ["passed", "todo"]
+    assert (result.status, result.points) == ("todo", 1)
+
+
+def test_pytorchs_own_not_implemented_error_is_an_error_of_the_learner():
+    def softmax_of_whole_numbers(scores, scale=1.0):
+        return torch.softmax(torch.ones(2, 3, dtype=torch.long), -1)
+
+    result = check(row_weights, softmax_of_whole_numbers)
+    assert result.status == "error"
+    assert "not implemented for 'Long'" in result.failure.sentence
+
+
+def test_a_misspelt_name_is_not_taken_for_a_known_mistake_that_raises():
+    sample = Chapter("01_sample", title="")
+    metadata = {"title": "", "goal": "", "difficulty": 1, "minutes": 1, "section": ""}
+
+    @sample.exercise(**metadata, hints=())
+    def total(values):
+        return values.sum()
+
+    @total.cases(points=1, label="")
+    def numbers(rng):
+        yield Case(rng.normal(size=3))
+
+    @total.misconception("You added a name to a number.")
+    def adds_a_name(values):
+        return values + "name"
+
+    assert check(total, lambda values: values + misspelt).misconception is None  # noqa: F821
+    assert check(total, lambda values: values + "other").misconception.name == "adds_a_name"
+
+
+def test_a_wrong_type_of_result_is_a_sentence():
+    result = check(row_weights, lambda scores, scale=1.0: None)
+    assert result.failure.sentence == "It is a NoneType; it should be an array of shape (1, 2)."
+    result = check(row_weights, lambda scores, scale=1.0: lambda: None)
+    assert "can't be handed over" in result.failure.sentence
+
+
+def test_the_same_seed_gives_the_same_result_and_another_seed_another():
+    once, again, other = (
+        row_weights.check(row_weights.local(sums_over_the_columns), seed) for seed in (3, 3, 4)
+    )
+    assert_same_result(once, again)
+    assert not same(once.failure.arguments, other.failure.arguments)
+
+
+def test_without_a_seed_the_inputs_are_fresh():
+    first, second = (row_weights.check(row_weights.local(one_sum_for_all)) for _ in range(2))
+    assert not same(first.failure.arguments, second.failure.arguments)
+
+
+# A value to predict
+
+
+def test_the_right_value_is_not_given_away():
+    result = check(weight_count, 36)
+    assert result.failure.wanted is None
+    assert result.failure.got == 36
+    assert "35" not in repr(result.failure)
+
+
+@pytest.mark.parametrize("answer", [35, 35.0, np.int64(35), np.float32(35), torch.tensor(35)])
+def test_a_value_may_come_in_any_form(answer):
+    assert check(weight_count, answer).status == "passed"
+
+
+@pytest.mark.parametrize(
+    "answer", [34, "35", np.array([35, 35]), [35], np.zeros((2, 3)), {}, float("nan")], ids=repr
+)
+def test_any_other_value_is_wrong_and_nothing_breaks(answer):
+    assert check(weight_count, answer).status == "failed"
+
+
+def test_an_unanswered_value_is_to_do():
+    assert check(weight_count, None).status == "todo"
+
+
+# A module
+
+
+class Renamed(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.matrix = torch.nn.Parameter(torch.zeros(3, width))
+        self.bias = torch.nn.Parameter(torch.zeros(3))
+
+    def forward(self, x):
+        return torch.as_tensor(x, dtype=torch.float32) @ self.matrix.T + self.bias
+
+
+class Detached(Linear.reference):
+    def forward(self, x):
+        return super().forward(x).detach()
+
+
+class InATuple(Linear.reference):
+    def forward(self, x):
+        return super().forward(x), x
+
+
+class Returnless(Linear.reference):
+    def forward(self, x):
+        super().forward(x)
+
+
+class Ragged(Linear.reference):
+    def forward(self, x):
+        return [[1.0], [1.0, 2.0]]
+
+
+class Transposed(Linear.reference):
+    def __init__(self, width):
+        super().__init__(width)
+        self.weight = torch.nn.Parameter(torch.zeros(width, 3))
+
+    def forward(self, x):
+        return torch.as_tensor(x, dtype=torch.float32) @ self.weight + self.bias
+
+
+class NoModule:
+    def __init__(self, width):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (Renamed, "parameters: There is matrix, bias; there should be weight, bias."),
+        (Transposed, "parameters: weight: It is (2, 3); it should be (3, 2)."),
+        (Detached, "gradients: weight: 6 of 6 numbers differ"),
+        (WithoutBias, "output: 15 of 15 numbers differ"),
+        (InATuple, "output: It is a tuple; it should be an array of shape (5, 3)."),
+        (Returnless, "output: It is a NoneType; it should be an array of shape (5, 3)."),
+        (Ragged, "output: It is a list; it should be an array of shape (5, 3)."),
+        (NoModule, "It raised AttributeError: 'NoModule' object has no attribute"),
+        (lambda: None, "It raised TypeError:"),
+    ],
+    ids=lambda thing: getattr(thing, "__name__", ""),
+)
+def test_what_is_wrong_with_a_module_is_told(answer, sentence):
+    assert check(Linear, answer).failure.sentence.startswith(sentence)
+
+
+def test_a_module_that_starts_with_other_weights_and_precision_passes():
+    class Doubles(Linear.reference):
+        def __init__(self, width):
+            super().__init__(width)
+            torch.nn.init.normal_(self.weight)
+            self.double()
+
+        def forward(self, x):
+            return torch.as_tensor(x) @ self.weight.T + self.bias
+
+    assert check(Linear, Doubles).status == "passed"
+
+
+def test_an_unwritten_module_is_to_do():
+    class NotBuilt(torch.nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            raise NotImplementedError
+
+    class NoForward(Linear.reference):
+        def forward(self, x):
+            raise NotImplementedError("Write this.")
+
+    assert check(Linear, NotBuilt).status == "todo"
+    assert check(Linear, NoForward).status == "todo"
+
+
+def test_a_module_that_returns_several_things_is_compared_in_every_part():
+    sample = Chapter("01_sample", title="")
+    metadata = {"title": "", "goal": "", "difficulty": 1, "minutes": 1, "section": ""}
+
+    @sample.exercise(**metadata, hints=(), kind="module")
+    class Both(Linear.reference):
+        def forward(self, x):
+            output = super().forward(x)
+            return output, output.detach() ** 2
+
+    @Both.cases(points=1, label="")
+    def numbers(rng):
+        yield Case(rng.normal(size=(5, 2)), width=2)
+
+    class SecondWrong(Both.reference):
+        def forward(self, x):
+            output, _squares = super().forward(x)
+            return output, output.detach() ** 3
+
+    assert check(Both, Both.reference).status == "passed"
+    assert check(Both, SecondWrong).failure.sentence.startswith("output: Part 2: ")

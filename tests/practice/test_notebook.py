@@ -1,0 +1,177 @@
+"""Notebook files: whatever a learner's file is, one clear sentence or its cells, never damage."""
+
+import json
+import os
+import stat
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attn_course.practice.notebook import (
+    NotebookProblem,
+    notebook_text,
+    read_notebook,
+    write_notebook,
+)
+
+
+def a_notebook(**changes):
+    cells = [
+        {"cell_type": "markdown", "id": "a", "metadata": {}, "source": ["# Title\n", "text"]},
+        {
+            "cell_type": "code",
+            "execution_count": None,
+            "id": "b",
+            "metadata": {},
+            "outputs": [],
+            "source": "x = 1",
+        },
+    ]
+    return {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5} | changes
+
+
+def text_of(**changes) -> str:
+    return json.dumps(a_notebook(**changes), indent=1) + "\n"
+
+
+def test_a_notebook_becomes_cells_with_kind_text_and_id(tmp_path):
+    path = tmp_path / "n.ipynb"
+    path.write_text(text_of())
+    first, second = read_notebook(path).cells
+    assert (first.number, first.kind, first.source, first.id) == (
+        1,
+        "markdown",
+        "# Title\ntext",
+        "a",
+    )
+    assert (second.number, second.kind, second.source, second.id) == (2, "code", "x = 1", "b")
+
+
+def test_a_notebook_of_format_4_without_ids_is_read(tmp_path):
+    path = tmp_path / "n.ipynb"
+    path.write_text(
+        text_of(nbformat_minor=2, cells=[{"cell_type": "code", "metadata": {}, "source": ["y"]}])
+    )
+    assert read_notebook(path).cells[0].id is None
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", ["is empty", "attn-course start"]),
+        (b"  \n\n", ["is empty"]),
+        (b"hello", ["JSON", "this text is not", "line 1"]),
+        (text_of()[:100].encode(), ["breaks off before its end"]),
+        (("<<<<<<< HEAD\n" + text_of()).encode(), ["conflict marks of a git merge"]),
+        (text_of(nbformat=3).encode(), ["nbformat 3", "nbformat 4 is wanted", "nbconvert"]),
+        (text_of(nbformat=5).encode(), ["nbformat 5", "nbformat 4 is wanted"]),
+        (text_of(nbformat="4").encode(), ["nbformat 4 is wanted"]),
+        (b"\xef\xbb\xbf" + text_of().encode(), ["UTF-8 with a mark", "save it again as UTF-8"]),
+        (text_of().encode("utf-16"), ["UTF-16", "save it again as UTF-8"]),
+        (b'{"a": "\xff\xe9"}', ["plain UTF-8"]),
+        (b"[1, 2]", ["JSON but not a notebook", "nbformat"]),
+        (b"null", ["JSON but not a notebook"]),
+        (text_of(cells=None).encode(), ["no list of cells"]),
+        (text_of(cells=[3]).encode(), ["Cell 1", "is broken"]),
+        (text_of(cells=[{"cell_type": "code", "source": 7}]).encode(), ["Cell 1", "is broken"]),
+        (b'{"nbformat":' + b"[" * 100_000, ["nested too deeply"]),
+    ],
+)
+def test_a_file_that_is_no_notebook_gets_one_sentence_and_is_left_alone(tmp_path, content, words):
+    path = tmp_path / "n.ipynb"
+    path.write_bytes(content)
+    with pytest.raises(NotebookProblem) as caught:
+        read_notebook(path)
+    sentence = str(caught.value)
+    assert str(path) in sentence
+    assert "\n" not in sentence
+    for word in words:
+        assert word in sentence
+    assert path.read_bytes() == content
+
+
+def test_a_missing_file_and_a_folder_are_told_apart(tmp_path):
+    with pytest.raises(NotebookProblem, match="There is no file"):
+        read_notebook(tmp_path / "nothing.ipynb")
+    with pytest.raises(NotebookProblem, match="is a folder"):
+        read_notebook(tmp_path)
+
+
+@given(content=st.binary(max_size=200))
+def test_any_bytes_give_a_notebook_or_a_problem_and_nothing_else(tmp_path_factory, content):
+    path = tmp_path_factory.getbasetemp() / "any.ipynb"
+    path.write_bytes(content)
+    with pytest.raises(NotebookProblem):
+        read_notebook(path)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=9),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=9,
+)
+
+
+@given(
+    extra=json_values,
+    indent=st.sampled_from([None, 1, 2, 4, "\t"]),
+    escaped=st.booleans(),
+    end=st.sampled_from(["", "\n", "\r\n"]),
+    compact=st.booleans(),
+)
+def test_what_is_not_changed_is_written_back_byte_for_byte(extra, indent, escaped, end, compact):
+    extra_text = "Größe → ✓"  # so that it shows whether the file escapes such letters
+    separators = (",", ":") if compact else None
+    text = json.dumps(
+        a_notebook(metadata={"extra": extra, "name": extra_text}),
+        indent=indent,
+        ensure_ascii=escaped,
+        separators=separators,
+    )
+    text = text.replace("\n", end) if end == "\r\n" else text
+    text += end
+    assert notebook_text(json.loads(text), like=text) == text
+
+
+def test_half_a_character_survives(tmp_path):
+    text = json.dumps(a_notebook(metadata={"half": "\ud83d"})) + "\n"
+    assert notebook_text(json.loads(text), like=text) == text
+    mixed = text.replace("Title", "Größe")
+    write_notebook(tmp_path / "n.ipynb", notebook_text(json.loads(mixed), like=mixed))
+    assert read_notebook(tmp_path / "n.ipynb").data == json.loads(mixed)
+
+
+def test_writing_keeps_the_permissions_and_leaves_no_other_file(tmp_path):
+    path = tmp_path / "n.ipynb"
+    path.write_text("old")
+    path.chmod(0o640)
+    write_notebook(path, "new")
+    assert path.read_text() == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert os.listdir(tmp_path) == ["n.ipynb"]
+
+
+def test_writing_through_a_link_keeps_the_link(tmp_path):
+    target, link = tmp_path / "target.ipynb", tmp_path / "link.ipynb"
+    target.write_text("old")
+    link.symlink_to(target)
+    write_notebook(link, "new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+
+
+def test_a_write_that_fails_leaves_the_old_file_whole(tmp_path, monkeypatch):
+    path = tmp_path / "n.ipynb"
+    path.write_text("old")
+
+    def full(_descriptor):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="no space"):
+        write_notebook(path, "new")
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["n.ipynb"]

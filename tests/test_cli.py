@@ -1,0 +1,398 @@
+"""The command line, as a newcomer types it: what it says, what it does, how it exits."""
+
+import json
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from attn_course.cli import main
+from attn_course.practice import workspace
+from tests.practice.small_course import use_small_course
+
+
+@pytest.fixture
+def chapter(tmp_path, monkeypatch):
+    monkeypatch.delenv("ATTN_COURSE_HOME", raising=False)
+    return use_small_course(monkeypatch, tmp_path / "checkout")
+
+
+@pytest.fixture
+def run(chapter, capsys):
+    """Return a function that runs a command and returns its exit code and all it printed."""
+
+    def run_command(*words):
+        code = main([str(word) for word in words])
+        printed = capsys.readouterr()
+        return code, printed.out + printed.err
+
+    return run_command
+
+
+@pytest.fixture
+def work(run, tmp_path, monkeypatch):
+    """Return the notebook in a learner's folder, which is the working folder."""
+    run("start", tmp_path / "my work")
+    monkeypatch.chdir(tmp_path / "my work")
+    return tmp_path / "my work" / "77_small.ipynb"
+
+
+RIGHT = {
+    "double": "def double(x):\n    print('seen')\n    return 2 * x",
+    "count": "count = 6",
+    "Scale": (
+        "class Scale(torch.nn.Module):\n    def __init__(self, d):\n        super().__init__()\n"
+        "        self.w = torch.nn.Parameter(torch.ones(d))\n\n"
+        "    def forward(self, x):\n        return self.w * x"
+    ),
+    "mean": "def mean(x):\n    return np.mean(x)",
+}
+
+
+def answer(path, **sources):
+    data = json.loads(path.read_text(encoding="utf-8"))
+    for cell in data["cells"]:
+        name = cell["id"].removesuffix("-answer")
+        if name in sources:
+            cell["source"] = sources[name]
+    path.write_text(json.dumps(data), encoding="utf-8")
+
+
+def drop(path, cell_id):
+    data = json.loads(path.read_text(encoding="utf-8"))
+    data["cells"] = [cell for cell in data["cells"] if cell["id"] != cell_id]
+    path.write_text(json.dumps(data), encoding="utf-8")
+
+
+# The frame
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["check", "--help"]])
+def test_help_and_version_come_without_loading_torch_or_numpy(words):
+    code = (
+        "import sys; from attn_course.cli import main; code = main(sys.argv[1:]);"
+        "heavy = {'torch', 'numpy', 'matplotlib'} & set(sys.modules);"
+        "sys.exit(f'loaded {heavy}' if heavy else code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "attn-course" in done.stdout
+
+
+def test_every_command_has_help_with_an_example(run):
+    _code, text = run("--help")
+    commands = ("check", "progress", "hint", "reset", "start", "release", "handout", "selftest")
+    for command in commands:
+        assert f"    {command} " in text
+        code, own = run(command, "--help")
+        assert code == 0
+        assert f"  attn-course {command}" in own
+
+
+def test_no_command_shows_the_help_and_an_unknown_one_lists_what_exists(run):
+    code, text = run()
+    assert code == 2
+    assert "examples:" in text
+    code, text = run("frobnicate")
+    assert code == 2
+    assert "check" in text
+
+
+# check
+
+
+def test_an_untouched_notebook_is_open_and_says_so_in_a_line_each(run, work):
+    code, text = run("check")
+    assert code == 1
+    assert "To do: doubling (77.double)\n" in text
+    assert "To do: counting (77.count)\n" in text
+    assert "To do: scaling (77.Scale)\n" in text
+    assert "Exercises passed: 0 of 4. Points: 0 of 7." in text
+
+
+def test_right_answers_pass_and_what_they_print_is_not_shown(run, work):
+    answer(work, **RIGHT)
+    code, text = run("check")
+    assert code == 0
+    assert text.count("Passed: ") == 4
+    assert "Exercises passed: 4 of 4. Points: 7 of 7." in text
+    assert "seen" not in text
+
+
+def test_a_known_mistake_is_named_and_a_hint_is_offered(run, work):
+    answer(work, double="def double(x):\n    return x ** 2")
+    code, text = run("check", "77.double")
+    assert code == 1
+    assert "You squared; doubling is adding a number to itself." in text
+    assert "attn-course hint 77.double" in text
+    assert "counting" not in text
+
+
+def test_a_bug_to_find_is_called_by_its_name_before_anything_is_done(run, work):
+    _code, text = run("check", "77.mean")
+    assert "You divide by one too few." in text
+
+
+def test_one_exercise_and_one_chapter_can_be_asked_for(run, work):
+    answer(work, count="count = 6")
+    assert run("check", "77.count")[0] == 0
+    assert run("check", "77")[0] == 1
+
+
+def test_a_renamed_file_is_checked_by_what_it_defines(run, work):
+    renamed = work.rename(work.with_name("my answers.ipynb"))
+    answer(renamed, count="count = 6")
+    code, text = run("check", renamed)
+    assert code == 1
+    assert "Passed: counting" in text
+    assert run("check", "77.count", renamed)[0] == 0
+
+
+def test_a_file_of_no_chapter_is_asked_about(run, work):
+    path = work.with_name("other.ipynb")
+    path.write_text(json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    code, text = run("check", path)
+    assert code == 2
+    assert "To which chapter does" in text
+
+
+def test_a_missing_cell_is_told_with_the_command_that_mends_it(run, work):
+    drop(work, "count-answer")
+    code, text = run("check", "77.count")
+    assert code == 1
+    assert "Not found: counting (77.count)" in text
+    assert "No cell defines `count`." in text
+    assert "attn-course reset 77.count" in text
+
+
+def test_a_syntax_error_costs_its_own_exercise_only(run, work):
+    answer(work, double="def double(x:\n    return 2 * x", count="count = 6")
+    code, text = run("check")
+    assert code == 1
+    assert "Not found: doubling" in text
+    assert "is not valid Python" in text
+    assert "Passed: counting" in text
+
+
+def test_a_broken_file_is_told_and_the_others_are_checked(run, work):
+    broken = work.with_name("78_broken.ipynb")
+    broken.write_text("{")
+    before = broken.read_bytes()
+    answer(work, **RIGHT)
+    code, text = run("check")
+    assert code == 1
+    assert "78_broken.ipynb is not a notebook" in text
+    assert "Points: 7 of 7" in text
+    assert broken.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["check", "99"], "there are: 77"),
+        (["check", "77.nothing"], "it has: double, count, Scale, mean"),
+        (["check", "double"], "needs its chapter in front: 77.double"),
+        (["check", "nothing"], "There is no chapter"),
+        (["hint", "77"], "is a whole chapter; name one of its exercises: 77.double"),
+        (["hint", "77.nothing"], "it has: double, count, Scale, mean"),
+        (["reset", "nothing.at.all"], "There is no chapter"),
+    ],
+)
+def test_an_unknown_name_lists_what_exists(run, work, words, said):
+    code, text = run(*words)
+    assert code == 2
+    assert said in text
+
+
+def test_a_missing_file_is_told(run, work):
+    code, text = run("check", "nothing.ipynb")
+    assert code == 1
+    assert "There is no file nothing.ipynb" in text
+
+
+def test_an_empty_folder_says_how_to_begin(run, tmp_path, monkeypatch):
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    for command in (["check"], ["reset", "77.double"]):
+        code, text = run(*command)
+        assert code == 2
+        assert "attn-course start DIR" in text
+
+
+def test_notebooks_in_the_folder_exercises_are_found_and_remembered_there(
+    run, tmp_path, monkeypatch
+):
+    run("start", tmp_path / "course" / "exercises")
+    monkeypatch.chdir(tmp_path / "course")
+    answer(tmp_path / "course" / "exercises" / "77_small.ipynb", count="count = 6")
+    assert run("check", "77.count")[0] == 0
+    assert (tmp_path / "course" / "exercises" / ".attn-course" / "progress.json").is_file()
+    assert "1 of 7" in run("progress")[1]
+
+
+# progress and hints
+
+
+def test_progress_is_remembered_and_complete_when_all_is_done(run, work):
+    code, text = run("progress")
+    assert code == 1
+    assert "0 of 7" in text
+    answer(work, **RIGHT)
+    run("check")
+    code, text = run("progress")
+    assert code == 0
+    assert "7 of 7" in text
+
+
+def test_hints_come_in_order_and_the_last_is_repeated(run, work):
+    texts = [run("hint", "77.double") for _ in range(4)]
+    assert all(code == 0 for code, _text in texts)
+    for (_code, text), words in zip(
+        texts,
+        ["Hint 1 of 3", "Hint 2 of 3", "Hint 3 of 3", "Hint 3 of 3"],
+        strict=True,
+    ):
+        assert words in text
+    assert "look closer" in texts[1][1]
+    assert "That is the last hint" in texts[3][1]
+
+
+# reset
+
+
+def test_reset_says_where_the_backup_is(run, work):
+    before = work.read_bytes()
+    answer(work, count="count = 5")
+    answered = work.read_bytes()
+    code, text = run("reset", "77.count")
+    assert code == 0
+    backup = work.parent / text.split("as it was before: ")[1].splitlines()[0]
+    assert backup.read_bytes() == answered
+    assert json.loads(work.read_bytes()) == json.loads(before)
+    assert "Reload Notebook from Disk" in text
+
+
+def test_reset_of_an_untouched_exercise_says_that_there_is_nothing_to_do(run, work):
+    code, text = run("reset", "77.count", work)
+    assert code == 0
+    assert "nothing to reset" in text
+
+
+def test_reset_puts_a_deleted_cell_back(run, work):
+    drop(work, "count-answer")
+    code, text = run("reset", "77.count")
+    assert code == 0
+    assert "was missing; it is back" in text
+    assert "To do: counting" in run("check", "77.count")[1]
+
+
+def test_reset_of_an_exercise_answered_twice_asks_and_does_it_with_yes(run, work, monkeypatch):
+    answer(work, count="count = 5")
+    data = json.loads(work.read_text(encoding="utf-8"))
+    twin = {"cell_type": "code", "execution_count": None, "id": "twin", "metadata": {}}
+    data["cells"].append(twin | {"outputs": [], "source": "count = 4"})
+    work.write_text(json.dumps(data), encoding="utf-8")
+    before = work.read_bytes()
+    monkeypatch.setattr(sys, "stdin", None)  # nobody to ask
+    code, text = run("reset", "77.count")
+    assert code == 1
+    assert "answer 77.count" in text
+    assert "add --yes" in text
+    assert "was left as it is" in text
+    assert work.read_bytes() == before
+    code, text = run("reset", "77.count", "--yes")
+    assert code == 0
+    assert "Further cells taken out: 1." in text
+
+
+def test_reset_never_touches_a_file_that_is_no_notebook(run, work):
+    work.write_bytes(b"\xff\xfe half")
+    code, text = run("reset", "77.count")
+    assert code == 1
+    assert "UTF-16" in text
+    assert work.read_bytes() == b"\xff\xfe half"
+
+
+# start, release, handout, selftest
+
+
+def test_start_tells_what_it_copied_and_what_it_kept(run, tmp_path):
+    folder = tmp_path / "new folder"
+    code, text = run("start", folder)
+    assert code == 0
+    assert "copied" in text
+    assert f'cd "{folder}" && jupyter lab' in text
+    code, text = run("start", folder)
+    assert code == 0
+    assert "kept" in text
+    (tmp_path / "file").write_text("")
+    assert run("start", tmp_path / "file")[0] == 2
+
+
+def test_release_writes_checks_and_names_the_command_that_mends(run, tmp_path):
+    code, text = run("release", "--check")
+    assert code == 1
+    assert "exercises/77_small.ipynb: missing" in text
+    assert "`attn-course release` or `make exercises`" in text
+    assert run("release")[0] == 0
+    assert run("release", "--check")[0] == 0
+    path = tmp_path / "checkout" / "exercises" / "77_small.ipynb"
+    path.write_text(path.read_text() + " ")
+    code, text = run("release", "--check")
+    assert code == 1
+    assert "differs from its source" in text
+
+
+def test_release_tells_a_wrong_source_with_its_line_and_writes_nothing(run, tmp_path):
+    source = tmp_path / "checkout" / "solutions" / "77_small.md"
+    source.write_text(source.read_text().replace("### END SOLUTION", "", 1))
+    code, text = run("release")
+    assert code == 1
+    assert f"{source}:30: " in text
+    assert not (tmp_path / "checkout" / "exercises").exists()
+
+
+def test_release_outside_a_checkout_is_wrong_use(run, monkeypatch):
+    monkeypatch.setattr(workspace, "course_root", lambda: None)
+    code, text = run("release")
+    assert code == 2
+    assert "checkout" in text
+
+
+def test_handout_says_where_the_zip_is(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, text = run("handout")
+    assert code == 0
+    assert "dist/attn-course-exercises.zip" in text
+    with zipfile.ZipFile(tmp_path / "dist" / "attn-course-exercises.zip") as archive:
+        assert archive.testzip() is None
+
+
+def test_selftest_prints_the_rates_and_fails_when_a_mistake_survives(run, chapter):
+    code, text = run("selftest")
+    assert code == 0
+    assert "Kill rate: 100 % (3 of 3)" in text
+    assert "Naming rate: 100 % (3 of 3)" in text
+    assert "False rejections: 0 of 5" in text
+
+    @chapter.exercises["double"].misconception("This is right, so it can't be rejected.")
+    def no_mistake(x):
+        return 2 * x
+
+    code, text = run("selftest")
+    assert code == 1
+    assert "77.double: the mistake no_mistake passed" in text
+    assert "Kill rate: 75 % (3 of 4)" in text
+
+
+def test_selftest_fails_when_a_right_answer_is_rejected(run, chapter):
+    @chapter.exercises["double"].variant
+    def no_variant(x):
+        return 3 * x
+
+    code, text = run("selftest")
+    assert code == 1
+    assert "77.double: the right answer no_variant was rejected" in text

@@ -1,0 +1,349 @@
+"""Plots and explorers, as far as they show without a browser (the rest: tests/browser)."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+import nbformat
+import numpy as np
+import pytest
+import torch
+import traitlets
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attn_course import figures, nadaraya_watson
+from attn_course.figures import NadarayaWatsonExplorer, heat_map, use_style
+from attn_course.figures.explorers import page
+from attn_course.figures.plots import MOST_NUMBERED_CELLS, PALETTE
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def plt():
+    """Return pyplot without a screen; close every figure afterwards and undo the style."""
+    with mpl.rc_context():
+        mpl.use("agg")
+        import matplotlib.pyplot as plt
+
+        yield plt
+        plt.close("all")
+
+
+@pytest.fixture
+def points():
+    return nadaraya_watson.noisy_curve(np.random.default_rng(3), n=23)
+
+
+def softmax_rows(shape, seed=0):
+    heights = np.exp(np.random.default_rng(seed).normal(size=shape))
+    return heights / heights.sum(axis=-1, keepdims=True)
+
+
+# --- the heat map -------------------------------------------------------------------------------
+
+
+def test_rows_are_queries_and_columns_are_keys(plt):
+    weights = softmax_rows((3, 5))
+    ax = heat_map(weights, queries=list("abc"), keys=list("vwxyz"))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Keys", "Queries")
+    assert [label.get_text() for label in ax.get_xticklabels()] == list("vwxyz")
+    assert [label.get_text() for label in ax.get_yticklabels()] == list("abc")
+    np.testing.assert_array_equal(ax.images[0].get_array(), weights)
+
+
+def test_the_colours_start_at_no_weight(plt):
+    image = heat_map(softmax_rows((3, 5)) + 0.5).images[0]
+    assert image.norm.vmin == 0
+    assert image.cmap(image.norm(0.0))[:3] == pytest.approx((1, 1, 1), abs=0.05)
+
+
+def test_more_weight_is_darker(plt):
+    image = heat_map(softmax_rows((3, 5))).images[0]
+    brightness = image.cmap(np.linspace(0, 1, 50))[:, :3] @ [0.299, 0.587, 0.114]
+    assert (np.diff(brightness) < 0).all()
+
+
+def test_weights_that_are_all_zero_are_white(plt):
+    image = heat_map(np.zeros((2, 3))).images[0]
+    assert image.norm(0.0) == 0
+    assert image.norm.vmax > 0
+
+
+def test_tensors_of_every_precision_draw_the_same_map(plt):
+    weights = torch.tensor([[0.25, 0.75], [0.5, 0.5]], requires_grad=True)
+    for dtype in (torch.float64, torch.float32, torch.bfloat16):
+        drawn = heat_map(weights.to(dtype)).images[0].get_array()
+        np.testing.assert_array_equal(drawn, [[0.25, 0.75], [0.5, 0.5]])
+
+
+def test_the_right_attention_is_outlined_and_nothing_else(plt):
+    right = np.zeros((3, 5))
+    right[0, 4] = 1
+    right[2, 1] = 0.3
+    ax = heat_map(softmax_rows((3, 5)), right=right)
+    centres = {(round(box.get_center()[1]), round(box.get_center()[0])) for box in ax.patches}
+    assert centres == {(0, 4), (2, 1)}
+
+
+def test_few_cells_show_their_numbers_and_many_do_not(plt):
+    few = heat_map(np.full((2, 3), 1 / 3))
+    assert [text.get_text() for text in few.texts] == ["0.33"] * 6
+    many = heat_map(np.full((2, MOST_NUMBERED_CELLS), 0.5))
+    assert not many.texts
+
+
+def test_a_number_that_is_missing_is_shown_as_missing(plt):
+    ax = heat_map(np.array([[np.nan, 1.0]]))
+    assert ax.texts[0].get_text() == "nan"
+    bad = ax.images[0].cmap(np.ma.masked)
+    assert max(bad[:3]) - min(bad[:3]) < 0.05  # grey, unlike every weight above 0
+
+
+def test_a_heat_map_can_be_drawn_into_a_figure_of_your_own(plt):
+    _, (left, right) = plt.subplots(1, 2)
+    assert heat_map(softmax_rows((2, 3)), ax=right) is right
+    assert not left.images
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"weights": np.ones((2, 3, 5))}, r"weights are \(2, 3, 5\).*weights\[0\]"),
+        ({"weights": np.ones(3)}, r"weights are \(3,\)"),
+        ({"weights": np.ones((0, 3))}, "at least one query"),
+        ({"weights": np.ones((2, 3)), "queries": list("abc")}, "2 queries, but queries has 3"),
+        ({"weights": np.ones((2, 3)), "keys": list("ab")}, "3 keys, but keys has 2"),
+        ({"weights": np.ones((2, 3)), "right": np.ones((3, 2))}, r"\(2, 3\), but is \(3, 2\)"),
+    ],
+)
+def test_what_does_not_fit_gets_a_sentence(plt, arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        heat_map(**arguments)
+
+
+def test_the_style_is_the_courses(plt):
+    use_style()
+    assert plt.rcParams["axes.prop_cycle"].by_key()["color"] == list(PALETTE)
+    assert plt.rcParams["figure.facecolor"] == "white"
+
+
+def test_naming_the_figures_loads_neither_matplotlib_nor_widgets():
+    code = (
+        "import sys, attn_course.figures.plots, attn_course.figures.explorers.page;"
+        "print({'matplotlib', 'anywidget', 'ipywidgets', 'torch'} & set(sys.modules))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert run.stdout.strip() == "set()", run.stderr
+
+
+def test_an_unknown_figure_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="pie_chart"):
+        _ = figures.pie_chart
+    with pytest.raises(AttributeError, match="PieChart"):
+        _ = figures.explorers.PieChart
+    assert set(dir(figures)) == set(figures.__all__)
+
+
+# --- the explorer in Python ---------------------------------------------------------------------
+
+
+@given(
+    w=st.floats(0, 20),
+    query=st.floats(0, 5),
+    kernel=st.sampled_from(list(nadaraya_watson.KERNELS)),
+)
+def test_its_prediction_is_the_packages(w, query, kernel):
+    x, y = nadaraya_watson.noisy_curve(np.random.default_rng(3), n=7)
+    explorer = NadarayaWatsonExplorer(x, y, w=w, query=query, kernel=kernel)
+    expected = nadaraya_watson.regress(np.array([query]), x, y, w, kernel=kernel)
+    assert explorer.prediction == expected[0]
+    assert explorer.weights @ y == pytest.approx(explorer.prediction)
+
+
+@pytest.mark.parametrize("leave_one_out", [False, True])
+def test_its_loss_is_the_packages(points, leave_one_out):
+    explorer = NadarayaWatsonExplorer(*points, w=3.0, leave_one_out=leave_one_out)
+    expected = nadaraya_watson.loss(*points, w=3.0, leave_one_out=leave_one_out)
+    assert explorer.loss == pytest.approx(expected, rel=1e-14)
+
+
+def test_a_query_on_a_point_is_left_out_only_when_asked(points):
+    x, _ = points
+    explorer = NadarayaWatsonExplorer(*points, w=3.0, query=x[7])
+    assert explorer.weights[7] == explorer.weights.max()
+    explorer.leave_one_out = True
+    assert explorer.weights[7] == 0
+    assert explorer.weights.sum() == pytest.approx(1)
+    explorer.query = (x[7] + x[8]) / 2  # no point stands here, so none is left out
+    assert (explorer.weights > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("inputs", "targets"),
+    [(np.ones(3), np.ones(2)), (np.ones((3, 1)), np.ones((3, 1))), ([], []), ([1, np.nan], [1, 2])],
+)
+def test_points_that_do_not_fit_get_a_sentence(inputs, targets):
+    with pytest.raises(ValueError, match="inputs and targets must be"):
+        NadarayaWatsonExplorer(inputs, targets)
+
+
+@pytest.mark.parametrize(
+    ("trait", "value"), [("w", -1.0), ("w", np.inf), ("query", np.nan), ("kernel", "cosine")]
+)
+def test_a_value_it_cannot_show_is_refused(points, trait, value):
+    explorer = NadarayaWatsonExplorer(*points)
+    with pytest.raises(traitlets.TraitError):
+        setattr(explorer, trait, value)
+
+
+def test_one_point_and_equal_points_can_be_shown():
+    for explorer in (
+        NadarayaWatsonExplorer([2.0], [3.0], leave_one_out=True, query=2.0),
+        NadarayaWatsonExplorer(torch.ones(3), torch.ones(3)),
+    ):
+        assert "NaN" not in explorer.to_html()
+
+
+# --- the two representations --------------------------------------------------------------------
+
+
+def test_it_offers_a_widget_and_a_page(points):
+    data, _ = NadarayaWatsonExplorer(*points)._repr_mimebundle_()
+    assert set(data) == {
+        "text/plain",
+        "text/html",
+        "application/vnd.jupyter.widget-view+json",
+    }
+
+
+def test_the_page_is_the_same_at_every_run(points):
+    first, second = (
+        NadarayaWatsonExplorer(*points, w=2.0)._repr_mimebundle_()[0] for _ in range(2)
+    )
+    assert first["text/html"] == second["text/html"]
+    assert first["text/plain"] == second["text/plain"]
+    assert "w=2.0" in first["text/plain"]
+
+
+def test_the_page_carries_the_state_in_full_precision(points):
+    html = NadarayaWatsonExplorer(*points, w=0.1 + 0.2).to_html()
+    values = json.loads(re.search(r"data-explorer-values[^>]*>(.*?)</script>", html, re.S)[1])
+    assert values["w"] == 0.1 + 0.2
+    assert values["inputs"] == points[0].tolist()
+
+
+def test_the_still_figure_shows_the_packages_numbers(points):
+    explorer = NadarayaWatsonExplorer(*points, w=2.0)
+    shown = dict(re.findall(r'<data value="([^"]*)" data-name="(\w+)"', explorer.still()))
+    by_name = {name: float(value) for value, name in shown.items()}
+    assert by_name["prediction"] == explorer.prediction
+    assert by_name["loss"] == explorer.loss
+    assert by_name["w"] == 2.0
+
+
+def test_nothing_in_the_code_can_close_its_script():
+    assert page.script_json("</script><!--") == r'"\u003c/script>\u003c!--"'
+    for file in (page.BOOT, page.STYLE):
+        assert "</" not in file.read_text(encoding="utf-8")
+
+
+def test_words_are_escaped(points):
+    explorer = NadarayaWatsonExplorer(*points)
+    explorer.words = {key: '<b>"&' for key in explorer.words}
+    assert "<b>" not in explorer.to_html()
+
+
+def test_the_module_is_one_text():
+    text = page.module_text("nadaraya_watson")
+    assert "import " not in text
+    assert text.count("export ") == 1
+
+
+def test_every_word_the_script_asks_for_is_there(points):
+    asked = re.findall(r"words\.(\w+)", page.module_file("nadaraya_watson").read_text())
+    assert asked
+    assert set(asked) <= set(NadarayaWatsonExplorer(*points).words)
+
+
+# --- in the book --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def build(tmp_path, monkeypatch):
+    """Return a function that builds a page with two explorers, whose cached code is stale."""
+    pytest.importorskip("myst_nb")
+    from sphinx.testing.util import SphinxTestApp
+
+    monkeypatch.syspath_prepend(str(ROOT / "book" / "_ext"))
+    source = tmp_path / "book"
+    source.mkdir()
+    (source / "conf.py").write_text(
+        "extensions = ['myst_nb', 'attn_book.explorers']\nnb_execution_mode = 'off'\n"
+        "exclude_patterns = ['_build']\n"
+    )
+    outputs = [explorer_output(), explorer_output(), only_widget_output()]
+    cells = [nbformat.v4.new_code_cell("0", id=f"c{i}", outputs=[o]) for i, o in enumerate(outputs)]
+    state = {"version_major": 2, "version_minor": 0, "state": {"abc": {"model_name": "AnyModel"}}}
+    metadata = {
+        "language_info": {"name": "python", "pygments_lexer": "python"},
+        "widgets": {"application/vnd.jupyter.widget-state+json": state},
+    }
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+    notebook.cells.insert(0, nbformat.v4.new_markdown_cell("# Page", id="title"))
+    nbformat.write(notebook, source / "index.ipynb")
+
+    def run():
+        app = SphinxTestApp("html", srcdir=source)
+        try:
+            app.build()
+            assert not app.warning.getvalue()
+        finally:
+            app.cleanup()
+        return (Path(app.outdir) / "index.html").read_text(encoding="utf-8")
+
+    return run
+
+
+def explorer_output():
+    data, _ = NadarayaWatsonExplorer([1.0, 2.0], [0.0, 1.0])._repr_mimebundle_()
+    stale = data["text/html"].replace("function attend", "function attendOfLastYear")
+    assert stale != data["text/html"]
+    return nbformat.v4.new_output("display_data", {**data, "text/html": stale})
+
+
+def only_widget_output():
+    widget = {"model_id": "abc", "version_major": 2, "version_minor": 0}
+    data = {"application/vnd.jupyter.widget-view+json": widget, "text/plain": "IntSlider()"}
+    return nbformat.v4.new_output("display_data", data)
+
+
+def test_a_page_has_both_figures_and_todays_code_once(build):
+    html = build()
+    assert html.count('data-explorer="nadaraya_watson"') == 2
+    assert html.count('data-explorer-module="nadaraya_watson"') == 1
+    assert "attendOfLastYear" not in html
+    assert page.code(["nadaraya_watson"]) in html
+
+
+def test_a_page_embeds_no_widget_state_and_no_manager(build):
+    html = build()
+    assert "widget-state+json" not in html
+    assert "html-manager" not in html
+
+
+def test_an_ordinary_widget_still_has_its_place(build):
+    assert build().count('type="application/vnd.jupyter.widget-view+json"') == 1
+
+
+def test_a_page_is_built_again_when_its_code_changes(build, monkeypatch, tmp_path):
+    copy = tmp_path / "module.js"
+    monkeypatch.setattr(page, "module_file", lambda name: copy)
+    copy.write_text("export default { render() {} }; // of today")
+    assert "of today" in build()
+    copy.write_text("export default { render() {} }; // of tomorrow")
+    assert "of tomorrow" in build()
