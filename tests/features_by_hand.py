@@ -16,8 +16,6 @@ FORMULAS = {
 
 def by_hand(score):
     """Return the definition of a score, with the parameters of the layer bound to it."""
-    if isinstance(score, learned_scores.Score):
-        return getattr(definition, score.kind)
     parameters = {name: p.tolist() for name, p in score.named_parameters()}
     return partial(FORMULAS[type(score)], **parameters)
 
