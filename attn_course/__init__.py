@@ -14,12 +14,17 @@ from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 
 __all__ = [
+    "activations",
     "alignment",
     "attention",
     "definitions",
+    "dimensionality",
+    "features",
     "figures",
+    "learned_scores",
     "nadaraya_watson",
     "practice",
+    "queries",
     "running_example",
     "scoring",
 ]

@@ -4,6 +4,7 @@ Equations (1)–(5) of the survey, in rows: queries `(..., q, d_q)`, keys `(...,
 values `(..., k, d_v)`, scores and weights `(..., q, k)`, contexts `(..., q, d_v)`.
 
 - `attend` is equations (2)–(4), for arrays of any library. Everything else calls it.
+- `mean_feature` is what attention with equal weights gives: the query of several mechanisms.
 - `AttentionModel` adds equation (1), the keys and values made from features.
 - `TaskModel` puts the four models together: features, query, attention, output.
 - `SoftmaxOutput` is equation (5).
@@ -84,6 +85,19 @@ def reaches(mask: Array, broken: Array, dtype: Any) -> Array:
         mask = mask[None, :]
     allowed = xp.broadcast_to(mask, (*shape(mask)[:-1], broken.shape[-2]))
     return xp.astype(allowed, dtype) @ xp.astype(broken, dtype) > 0
+
+
+def mean_feature(features: Tensor, mask: Tensor | None = None) -> Tensor:
+    r"""$\frac1n \sum_l f_l$ over the features `(..., n, d)` that are there: `(..., d)`.
+
+    `mask` `(..., n)` is True where there is a feature; $n$ is their true number. Where there is
+    none the mean is 0.
+    """
+    if mask is None:
+        return features.mean(dim=-2)
+    length = mask.sum(dim=-1)[..., None, None].clamp(min=1).to(features.dtype)
+    # Divided before the sum, which might overflow in half precision.
+    return (features.where(mask[..., None], 0) / length).sum(dim=-2)
 
 
 class AttentionModel(nn.Module):

@@ -31,9 +31,9 @@ class AdditiveScore(nn.Module):
         self, d_q: int, d_k: int, d_w: int, act: Activation = "tanh", bias: bool = True
     ) -> None:
         super().__init__()
-        self.w = nn.Parameter(_uniform(d_w, fan_in=d_w))
-        self.W_q = nn.Parameter(_uniform(d_w, d_q, fan_in=d_q))
-        self.W_k = nn.Parameter(_uniform(d_w, d_k, fan_in=d_k))
+        self.w = nn.Parameter(uniform(d_w, fan_in=d_w))
+        self.W_q = nn.Parameter(uniform(d_w, d_q, fan_in=d_q))
+        self.W_k = nn.Parameter(uniform(d_w, d_k, fan_in=d_k))
         self.b = nn.Parameter(torch.zeros(d_w)) if bias else None
         self.act = act
 
@@ -47,7 +47,7 @@ class GeneralScore(nn.Module):
 
     def __init__(self, d_q: int, d_k: int) -> None:
         super().__init__()
-        self.W = nn.Parameter(_uniform(d_k, d_q, fan_in=d_q))
+        self.W = nn.Parameter(uniform(d_k, d_q, fan_in=d_q))
 
     def forward(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Return scores `(..., q, k)`."""
@@ -59,7 +59,7 @@ class BiasedGeneralScore(nn.Module):
 
     def __init__(self, d_q: int, d_k: int) -> None:
         super().__init__()
-        self.W = nn.Parameter(_uniform(d_k, d_q, fan_in=d_q))
+        self.W = nn.Parameter(uniform(d_k, d_q, fan_in=d_q))
         self.b = nn.Parameter(torch.zeros(d_k))
 
     def forward(self, queries: Tensor, keys: Tensor) -> Tensor:
@@ -72,7 +72,7 @@ class ActivatedGeneralScore(nn.Module):
 
     def __init__(self, d_q: int, d_k: int, act: Activation = "tanh") -> None:
         super().__init__()
-        self.W = nn.Parameter(_uniform(d_k, d_q, fan_in=d_q))
+        self.W = nn.Parameter(uniform(d_k, d_q, fan_in=d_q))
         self.b = nn.Parameter(torch.zeros(()))
         self.act = act
 
@@ -86,8 +86,8 @@ class NoQueryScore(nn.Module):
 
     def __init__(self, d_k: int, d_w: int, act: Activation = "tanh", bias: bool = True) -> None:
         super().__init__()
-        self.w = nn.Parameter(_uniform(d_w, fan_in=d_w))
-        self.W = nn.Parameter(_uniform(d_w, d_k, fan_in=d_k))
+        self.w = nn.Parameter(uniform(d_w, fan_in=d_w))
+        self.W = nn.Parameter(uniform(d_w, d_k, fan_in=d_k))
         self.b = nn.Parameter(torch.zeros(d_w)) if bias else None
         self.act = act
 
@@ -144,7 +144,7 @@ def make_score(
     return Score(kind)
 
 
-def _uniform(*size: int, fan_in: int) -> Tensor:
+def uniform(*size: int, fan_in: int) -> Tensor:
     """Return numbers small enough that a sum over `fan_in` of them stays of order 1."""
     bound = 1 / sqrt(fan_in)
     return torch.empty(*size).uniform_(-bound, bound)

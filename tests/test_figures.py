@@ -16,9 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attn_course import figures, nadaraya_watson
-from attn_course.figures import NadarayaWatsonExplorer, heat_map, use_style
+from attn_course.figures import (
+    NadarayaWatsonExplorer,
+    heat_map,
+    highlight,
+    over_image,
+    use_style,
+)
 from attn_course.figures.explorers import page
-from attn_course.figures.plots import MOST_NUMBERED_CELLS, PALETTE
+from attn_course.figures.plots import MOST_NUMBERED_CELLS, PALETTE, RIGHT
 
 ROOT = Path(__file__).parents[1]
 
@@ -347,3 +353,43 @@ def test_a_page_is_built_again_when_its_code_changes(build, monkeypatch, tmp_pat
     assert "of today" in build()
     copy.write_text("export default { render() {} }; // of tomorrow")
     assert "of tomorrow" in build()
+
+
+# --- weights over words and images -------------------------------------------------------------
+
+
+def test_the_word_with_the_most_weight_has_the_strongest_blue_and_the_right_one_a_line():
+    page = highlight(
+        ["a", "<b>", "c"], torch.tensor([0.1, 0.7, 0.2]), right=[0, 1, 0]
+    )._repr_html_()
+    strengths = [float(found) for found in re.findall(r"rgba\(0,114,178,([0-9.]+)\)", page)]
+    assert strengths[0] < strengths[2] < strengths[1] == pytest.approx(0.45)
+    assert "&lt;b&gt;" in page  # what comes from data is escaped
+    assert page.count(RIGHT) == 1
+
+
+def test_highlighting_prints_the_numbers_for_those_who_see_no_colour():
+    assert repr(highlight(["warm", "milk"], np.array([0.25, 0.75]))) == "warm 0.25  milk 0.75"
+
+
+def test_one_weight_for_each_word_is_demanded():
+    with pytest.raises(ValueError, match=r"each of the 2 tokens, but weights is \(1, 2\)"):
+        highlight(["warm", "milk"], np.ones((1, 2)))
+
+
+def test_the_patch_with_weight_is_tinted_and_the_right_one_outlined(plt):
+    weights = np.zeros((2, 3))
+    weights[1, 2] = 1.0
+    axes = over_image(np.zeros((4, 9)), weights, right=weights)
+    strength = np.asarray(axes.images[1].get_alpha())
+    assert strength.shape == (4, 9)
+    np.testing.assert_array_equal(strength[2:, 6:], 0.75)
+    assert strength[:2].max() == strength[:, :6].max() == 0
+    (outline,) = axes.patches
+    assert outline.get_xy() == (5.5, 1.5)
+    assert (outline.get_width(), outline.get_height()) == (3, 2)
+
+
+def test_patches_that_do_not_divide_the_image_are_refused():
+    with pytest.raises(ValueError, match=r"the image is \(5, 9\) and the weights are \(2, 3\)"):
+        over_image(np.zeros((5, 9)), np.ones((2, 3)))

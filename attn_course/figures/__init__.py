@@ -9,10 +9,12 @@ from typing import Any
 _HOMES = {
     "PALETTE": "plots",
     "heat_map": "plots",
+    "highlight": "overlays",
+    "over_image": "overlays",
     "use_style": "plots",
     "NadarayaWatsonExplorer": "explorers",
 }
-__all__ = ["PALETTE", "NadarayaWatsonExplorer", "heat_map", "use_style"]
+__all__ = ["PALETTE", "NadarayaWatsonExplorer", "heat_map", "highlight", "over_image", "use_style"]
 
 
 def __getattr__(name: str) -> Any:

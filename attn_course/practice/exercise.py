@@ -222,10 +222,9 @@ class Exercise:
             assert outcome.raised is None, f"the reference of {self.id} raised {outcome.raised}"
         results = tuple(self._judge(group, cases, got, wanted) for group, cases in drawn)
         failing = [
-            case
+            group_cases
             for result, (_group, group_cases) in zip(results, drawn, strict=True)
             if result.status in ("failed", "error")
-            for case in group_cases
         ]
         named = self._name_the_mistake(got, cases, failing, outcomes) if failing else None
         return Result(self, results, named)
@@ -303,17 +302,32 @@ class Exercise:
         self,
         got: dict[Case, Outcome],
         cases: list[Case],
-        failing: list[Case],
+        failing: list[list[Case]],
         outcomes: Callable[[Submission, Iterable[Case]], Iterator[Outcome]],
     ) -> Misconception | None:
-        """Return the known mistake that gives the same outputs everywhere, or where it failed."""
-        for looked_at in (cases, failing):
-            for known in self.misconceptions:
-                theirs = outcomes(self.local(known.solution), looked_at)
-                pairs = zip(looked_at, theirs, strict=True)
-                if all(case in got and got[case].agrees_with(other) for case, other in pairs):
-                    return known
-        return None
+        """Return the known mistake that gives the same outputs as the submission.
+
+        On all cases; or on those of the groups that failed; or, for who made two mistakes, on
+        those of the first group that failed, if just one known mistake does.
+        """
+
+        def agreeing(looked_at: list[Case]) -> list[Misconception]:
+            return [
+                known
+                for known in self.misconceptions
+                if all(
+                    case in got and got[case].agrees_with(other)
+                    for case, other in zip(
+                        looked_at, outcomes(self.local(known.solution), looked_at), strict=True
+                    )
+                )
+            ]
+
+        alike = agreeing(cases) or agreeing([case for group in failing for case in group])
+        if alike:
+            return alike[0]
+        alike = agreeing(failing[0])
+        return alike[0] if len(alike) == 1 else None
 
     def _named(self, case: Case) -> dict[str, Plain]:
         """Return the arguments of a case under the names that the exercise gives them."""

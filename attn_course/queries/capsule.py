@@ -7,8 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from attn_course.alignment import softmax
-from attn_course.attention import Align, attend
-from attn_course.queries.multi_hop import mean_feature
+from attn_course.attention import Align, attend, mean_feature
 from attn_course.scoring import dot
 
 
@@ -71,7 +70,7 @@ class CapsuleAttention(nn.Module):
 
         $\bar f$ is the mean of the features that are there.
         """
-        mean = mean_feature(features, mask)  # (..., 1, d_f)
+        mean = mean_feature(features, mask)[..., None, :]  # (..., 1, d_f)
         return _hinge((reconstructions * mean).sum(-1), targets, form)
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from attn_course.alignment import softmax
-from attn_course.attention import Align, attend
+from attn_course.attention import Align, attend, mean_feature
 from attn_course.learned_scores import make_score
 from attn_course.scoring import dot
 
@@ -72,8 +72,8 @@ class MultiHopAttention(nn.Module):
         need_weights: bool = True,
     ) -> tuple[Tensor, list[Tensor] | None]:
         """Return contexts `(..., 1, d_f)` and the weights of each hop."""
-        query = mean_feature(query_features, query_mask)  # (..., 1, d_q)
-        context = mean_feature(features, mask)  # (..., 1, d_f)
+        query = mean_feature(query_features, query_mask)[..., None, :]  # (..., 1, d_q)
+        context = mean_feature(features, mask)[..., None, :]  # (..., 1, d_f)
         contexts, all_weights = [], []
         for hop in range(self.hops):
             query = self._next_query(hop, query, context, query_features, query_mask)
@@ -140,12 +140,3 @@ def memory_hops(
         query = read + (query if H is None else query @ H.mT)
         all_weights.append(weights)
     return query, all_weights
-
-
-def mean_feature(features: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Return the mean `(..., 1, d)` of the features `(..., n, d)` that are there, or 0."""
-    if mask is None:
-        return features.mean(dim=-2, keepdim=True)
-    present = mask[..., None]
-    count = present.sum(dim=-2, keepdim=True).clamp(min=1)
-    return features.where(present, 0).sum(dim=-2, keepdim=True) / count

@@ -371,3 +371,37 @@ def test_a_module_that_returns_several_things_is_compared_in_every_part():
 
     assert check(Both, Both.reference).status == "passed"
     assert check(Both, SecondWrong).failure.sentence.startswith("output: Part 2: ")
+
+
+def test_of_two_mistakes_at_once_the_one_in_the_first_failing_group_is_named():
+    chapter = Chapter("01_two_groups", title="Two groups")
+
+    @chapter.exercise(title="t", goal="g", difficulty=1, minutes=1, section="s", hints=("h",) * 3)
+    def double(x):
+        return 2 * x
+
+    @double.cases(points=1, label="small")
+    def small(rng):
+        yield Case(rng.uniform(1, 2))
+
+    @double.cases(points=1, label="large")
+    def large(rng):
+        yield Case(rng.uniform(1000, 2000))
+
+    @double.misconception("You squared it.")
+    def squares(x):
+        return x**2
+
+    def squares_and_gives_up(x):
+        return x**2 if x < 10 else float("nan")
+
+    result = double.check(double.local(squares_and_gives_up), seed=0)
+    assert result.status == "failed"
+    assert result.misconception.name == "squares"
+
+    @double.misconception("You multiplied it with itself.")
+    def times_itself(x):
+        return x * x
+
+    # Two known mistakes explain the first group, and neither the rest: no guess is made.
+    assert double.check(double.local(squares_and_gives_up), seed=0).misconception is None
