@@ -17,6 +17,12 @@ from playwright.sync_api import expect
 ROOT = Path(__file__).parents[2]
 PATIENCE = 120  # seconds, for a machine with much else to do
 
+# No news, no look for updates, and every cell on the page even when it is out of sight.
+SETTINGS = {
+    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+    "notebook-extension/tracker": {"windowingMode": "none"},
+}
+
 
 @dataclass
 class Lab:
@@ -38,6 +44,11 @@ class Lab:
 
     def open(self, page, notebook):
         """Open a notebook of the folder; wait for its kernel (the toolbar says idle too early)."""
+        page.set_default_timeout(PATIENCE * 1000)
+        # A cell run a moment too early makes JupyterLab ask which kernel is meant.
+        page.add_locator_handler(
+            page.locator(".jp-Dialog"), lambda dialog: dialog.locator(".jp-mod-accept").click()
+        )
         page.goto(f"{self.address}lab/tree/{notebook}?token={self.token}&reset")
         expect(cell(page, 0)).to_be_visible(timeout=PATIENCE * 1000)
         wait_for(page, self._kernel_listens)
@@ -61,21 +72,36 @@ def jupyter_lab(folder, log):
         "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]
-    # Nobody's settings but the defaults, and the package of this checkout in the kernel.
-    settings = Path(f"{log}.settings/@jupyterlab/apputils-extension")
-    settings.mkdir(parents=True)
-    (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false"}')
-    homes = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
-    own = {name: f"{log}.{name.lower()}" for name in homes}
-    own["JUPYTERLAB_SETTINGS_DIR"] = f"{log}.settings"
-    environment = {**os.environ, **own, "PYTHONPATH": str(ROOT)}
     with Path(log).open("w") as words:
-        server = subprocess.Popen(command, stdout=words, stderr=words, env=environment)
+        server = subprocess.Popen(
+            command, cwd=folder, stdout=words, stderr=words, env=_environment(Path(f"{log}.home"))
+        )
     try:
         _wait_for_start(lab, server, log)
         yield lab
     finally:
         _stop(server)
+
+
+def _environment(home):
+    """Return an environment in which nothing of the user's own Jupyter is read or written."""
+    for name, values in SETTINGS.items():
+        file = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(values))
+    foreign = ("JUPYTER", "IPYTHON", "ATTN_COURSE", "XDG_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    return kept | {
+        "HOME": str(home),
+        "JUPYTER_CONFIG_DIR": str(home / "config"),
+        "JUPYTER_DATA_DIR": str(home / "data"),
+        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
+        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
+        "IPYTHONDIR": str(home / "ipython"),
+        "MPLCONFIGDIR": str(home / "matplotlib"),
+        "PYTHONPATH": str(ROOT),  # the package of this checkout in the kernel
+    }
 
 
 def _stop(server):

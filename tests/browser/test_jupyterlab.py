@@ -1,22 +1,19 @@
 """Exercise 01 as a learner meets it: a real JupyterLab, a live kernel, a real browser."""
 
 import json
-import os
 import re
-import secrets
 import shutil
-import subprocess
-import sys
-import threading
 from pathlib import Path
 
 import pytest
+
+from tests.browser import jupyter_server
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
 ROOT = Path(__file__).parents[2]
 EXERCISE = ROOT / "exercises" / "01_nadaraya_watson.ipynb"
-PATIENCE = 120_000  # milliseconds: a busy machine takes its time to start a kernel
+PATIENCE = jupyter_server.PATIENCE * 1000  # in milliseconds
 
 RIGHT = """def average_pooling(queries, values):
     return [sum(values) / len(values)] * len(queries)
@@ -29,87 +26,13 @@ BROKEN = """def average_pooling(queries, values):
     return valuse.mean()
 """
 
-# No news, no look for updates, and every cell on the page even when it is out of sight.
-SETTINGS = {
-    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
-    "notebook-extension/tracker": {"windowingMode": "none"},
-}
-
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    """Start JupyterLab on a copy of the exercise; return its address with the token."""
-    home = tmp_path_factory.mktemp("home")
-    folder = tmp_path_factory.mktemp("exercises")
-    shutil.copy(EXERCISE, folder)
-    for name, values in SETTINGS.items():
-        file = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(values))
-    token = secrets.token_hex(16)
-    command = [
-        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
-        *("--ServerApp.ip=127.0.0.1", "--ServerApp.port=0", f"--ServerApp.root_dir={folder}"),
-        f"--IdentityProvider.token={token}",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-        "--LabApp.news_url=None",
-    ]
-    log = []
-    with subprocess.Popen(
-        command,
-        env=_environment(home),
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as server:
-        try:
-            yield _address(server, log), token, folder
-        finally:
-            server.terminate()  # which also ends its kernels
-            try:
-                server.wait(timeout=30)
-            except subprocess.TimeoutExpired:
-                server.kill()
-
-
-def _environment(home):
-    """Return an environment in which nothing of the user's own Jupyter is read or written."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("JUPYTER", "IPYTHON", "ATTN_COURSE", "XDG_"))
-    }
-    return kept | {
-        "HOME": str(home),
-        "JUPYTER_CONFIG_DIR": str(home / "config"),
-        "JUPYTER_DATA_DIR": str(home / "data"),
-        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
-        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
-        "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
-        "IPYTHONDIR": str(home / "ipython"),
-        "MPLCONFIGDIR": str(home / "matplotlib"),
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
-        "PYTHONUNBUFFERED": "1",
-    }
-
-
-def _address(server, log):
-    """Return the address that the server says it listens on."""
-    found = threading.Event()
-
-    def listen():
-        for line in server.stderr:
-            log.append(line)
-            if "http://127.0.0.1:" in line:
-                found.set()
-        found.set()  # the server has ended
-
-    threading.Thread(target=listen, daemon=True).start()
-    found.wait(timeout=PATIENCE / 1000)
-    address = re.search(r"http://127\.0\.0\.1:\d+/", "".join(log))
-    assert address, "JupyterLab did not start:\n" + "".join(log)
-    return address[0]
+def folder(tmp_path_factory):
+    """Return a folder with a copy of the exercise."""
+    made = tmp_path_factory.mktemp("exercises")
+    shutil.copy(EXERCISE, made)
+    return made
 
 
 class Notebook:
@@ -183,29 +106,17 @@ class Notebook:
 
 
 @pytest.fixture(scope="module")
-def notebook(lab, browser):
-    """Open the exercise with its kernel ready."""
-    address, token, _folder = lab
-    page = browser.new_page(viewport={"width": 1100, "height": 900})
-    page.set_default_timeout(PATIENCE)
-    page.goto(f"{address}lab/tree/{EXERCISE.name}?token={token}&reset")
-    page.locator(".jp-CodeCell").first.wait_for()
-    # The toolbar says idle too early; the server knows.
-    page.wait_for_function(
-        """async token => {
-            const answer = await fetch("/api/kernels?token=" + token);
-            const kernels = await answer.json();
-            return kernels.some(k => k.execution_state === "idle" && k.connections > 0);
-        }""",
-        arg=token,
-        polling=250,
-        timeout=PATIENCE,
-    )
-    opened = Notebook(page)
-    opened.run_first()
-    opened.run_all()
-    yield opened
-    page.close()
+def notebook(folder, browser, tmp_path_factory):
+    """Open the exercise with its kernel ready, and run it as it is."""
+    log = tmp_path_factory.mktemp("lab") / "jupyterlab.log"
+    with jupyter_server.jupyter_lab(folder, log) as lab:
+        page = browser.new_page(viewport={"width": 1100, "height": 900})
+        lab.open(page, EXERCISE.name)
+        opened = Notebook(page)
+        opened.run_first()
+        opened.run_all()
+        yield opened
+        page.close()
 
 
 def test_an_untouched_exercise_fails_gently(notebook):
@@ -257,8 +168,7 @@ def test_an_error_is_red_with_the_line_and_without_a_traceback(notebook):
     assert "Traceback" not in check.inner_text()
 
 
-def test_progress_is_kept_beside_the_notebook(notebook, lab):
-    _address_and, _token, folder = lab
+def test_progress_is_kept_beside_the_notebook(notebook, folder):
     notebook.fill("average_pooling", RIGHT)
     stored = json.loads((folder / ".attn-course" / "progress.json").read_text())
     entry = stored["exercises"]["01.average_pooling"]

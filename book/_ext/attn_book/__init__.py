@@ -9,12 +9,22 @@ One module for each concern, each with its own `setup(app)`:
 - `strictness` a build that warned is not remembered as good
 - `explorers`  figures that move
 - `taxonomy`   the clickable map
+- `tested`     what holds each mechanism to account
 """
 
 from importlib import import_module
 from importlib.util import find_spec
 
-PARTS = ("offline", "notebooks", "alt_text", "access", "strictness", "explorers", "taxonomy")
+PARTS = (
+    "offline",
+    "notebooks",
+    "alt_text",
+    "access",
+    "strictness",
+    "explorers",
+    "taxonomy",
+    "tested",
+)
 
 
 def setup(app):

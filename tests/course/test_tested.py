@@ -1,0 +1,39 @@
+"""Every numbered property has a test of its name, and every mechanism something to answer to."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+
+from attn_book.taxonomy import load  # noqa: E402  the extension is not installed
+from attn_book.tested import evidence, read_tests, table_rows  # noqa: E402
+
+TESTS = read_tests()
+LEAVES = [leaf for aspect in load(ROOT / "book" / "taxonomy.yml") for leaf in aspect.leaves()]
+# How many properties the chapters have; chapter 6 of the numbering is evaluation, still to come.
+PROPERTIES = {0: 7, 1: 8, 2: 15, 3: 4, 4: 29, 5: 27, 7: 5, 8: 3, 9: 8}
+
+
+@pytest.mark.parametrize(
+    ("chapter", "number"), [(c, n) for c, count in PROPERTIES.items() for n in range(1, count + 1)]
+)
+def test_every_numbered_property_has_a_test_of_its_name(chapter, number):
+    assert any((chapter, number) in test.properties for test in TESTS)
+
+
+def test_every_mechanism_in_the_package_is_named_by_a_test_of_its_module():
+    modules = ("scoring", "alignment", "dimensionality", "features", "queries", "nadaraya_watson")
+    for leaf in LEAVES:
+        if leaf.names[0].split(".")[1] in modules:
+            assert evidence(leaf, TESTS), leaf.label
+
+
+def test_the_table_tells_what_holds_a_mechanism_to_account():
+    rows = {row[0]: row[1:] for row in table_rows(LEAVES, TESTS)}
+    multi_head = rows["{ref}`Multi-head attention <queries-multi-head>`"]
+    assert multi_head[0] == "`queries.multi_head`"
+    assert multi_head[1] == "PyTorch"
+    assert multi_head[2].startswith("P5.9, P5.10")
