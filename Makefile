@@ -22,7 +22,7 @@ BOOK := .venv/bin/python -c 'from jupyter_book.cli.main import main; main()'
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help env book test lab check lint types contracts doctests exercises handout reproduce clean
+.PHONY: help env book test lab check lint types contracts doctests exercises handout bench reproduce clean
 
 help: ## list these words
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r word text; do \
@@ -70,6 +70,9 @@ exercises: env ## write exercises/ anew from solutions/
 
 handout: env ## pack the exercises for learners into dist/: a zip with no solution in it
 	@$(COURSE) handout
+
+bench: env ## measure speed and memory against peers, as ratios (ARGS=attend for one)
+	@$(RUN) benchmarks $(ARGS)
 
 reproduce: env ## run pages and solutions twice and compare every number
 	@.venv/bin/python tools/reproduce.py

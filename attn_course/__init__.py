@@ -21,11 +21,14 @@ __all__ = [
     "dimensionality",
     "features",
     "figures",
+    "general_attention",
+    "graphs",
     "learned_scores",
     "nadaraya_watson",
     "practice",
     "queries",
     "running_example",
+    "scale",
     "scoring",
 ]
 

@@ -64,7 +64,9 @@ def softmax(
     if mask is None:
         return softmax_along(xp, scores, axis)
     weights = softmax_along(xp, _hide(xp, scores, mask, axis), axis)
-    return xp.where(mask, weights, xp.zeros_like(weights))
+    # exp(-inf) is 0: only the rows that are masked out whole still have weights to lose.
+    row_lives = xp.any(mask, axis=axis, keepdims=True)
+    return weights * xp.astype(row_lives, weights.dtype)
 
 
 def sparsemax(scores: Array, mask: Array | None = None) -> Array:

@@ -70,9 +70,19 @@ def _masked_average(weights: Array, values: Array, mask: Array) -> Array:
     """
     xp = namespace(weights=weights, values=values)
     broken = ~xp.isfinite(values)  # (..., k, d_v)
+    if _surely_none(xp, broken):  # nearly always, and then a product of this size is saved
+        return weights @ values
     context = weights @ xp.where(broken, xp.zeros_like(values), values)
     spoiled = reaches(mask, broken, values.dtype)
     return xp.where(spoiled, xp.full_like(context, xp.nan), context)
+
+
+def _surely_none(xp: Any, broken: Array) -> bool:
+    """Tell whether nothing is broken; no, where it can't be known while a graph is traced."""
+    try:
+        return not bool(xp.any(broken))
+    except (RuntimeError, TypeError):
+        return False
 
 
 def reaches(mask: Array, broken: Array, dtype: Any) -> Array:

@@ -3,6 +3,9 @@
 import os
 from pathlib import Path
 
+# Two workers share the cores, and with two threads each they wait for one another. Before torch.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pytest
 from hypothesis import settings
 

@@ -244,6 +244,29 @@ def test_p2_11_one_hot_weights_make_hard_and_soft_the_same():
         np.testing.assert_array_equal(drawn, softmax(scores))
 
 
+class Fixed(np.random.Generator):
+    """A generator that always draws the same number."""
+
+    def __init__(self, number):
+        super().__init__(np.random.PCG64(0))
+        self.number = number
+
+    def random(self, size):
+        return np.full(size, self.number)
+
+
+def test_the_smallest_draw_passes_over_a_masked_key_at_the_front():
+    weights = alignment.hard(np.zeros((1, 3)), Fixed(0.0), mask=np.array([[False, True, True]]))
+    np.testing.assert_array_equal(weights, [[0, 1, 0]])
+
+
+def test_the_largest_draw_finds_a_key_though_rounded_weights_add_up_to_less_than_one():
+    scores = np.zeros((1, 3), dtype=np.float16)  # three times 0.3333 in half precision: 0.9995
+    assert softmax(scores).sum(dtype=np.float64) < 0.9999
+    weights = alignment.hard(scores, Fixed(0.9999))
+    np.testing.assert_array_equal(weights, [[0, 0, 1]])
+
+
 def test_no_gradient_flows_through_the_draw():
     scores = torch.randn(1, 5, requires_grad=True)
     assert not alignment.hard(scores, torch.Generator()).requires_grad

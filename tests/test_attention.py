@@ -213,6 +213,17 @@ def test_a_broken_number_spoils_only_its_own_feature(rng):
     assert np.isnan(context[:, 1]).all()
 
 
+def test_attend_can_be_vectorised_over_a_batch_by_pytorch(rng):
+    queries, keys, values = (torch.from_numpy(a) for a in draw(rng, 5))
+    mask = torch.from_numpy(rng.random((5, Q, K)) < 0.5)
+
+    def one(q, k, v, m):
+        return attend(q, k, v, mask=m)[0]
+
+    together = torch.func.vmap(one)(queries, keys, values, mask)  # no number is known in there
+    torch.testing.assert_close(together, attend(queries, keys, values, mask=mask)[0])
+
+
 def test_padding_changes_nothing(rng):
     queries, keys, values = draw(rng)
     context, weights = attend(queries, keys, values)

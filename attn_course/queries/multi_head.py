@@ -68,14 +68,28 @@ class MultiHeadAttention(nn.Module):
         need_weights: bool = True,
     ) -> tuple[Tensor, Tensor | None]:
         """Return contexts `(..., q, d_out)` and weights `(..., heads, q, k)`."""
-        if mask is not None and mask.ndim <= queries.ndim:
-            mask = mask[..., None, :, :] if mask.ndim > 1 else mask
         q = self.split(self.W_q(queries))  # (..., heads, q, d_head)
         k = self.split(self.W_K(keys))
         v = self.split(self.W_V(values))
+        return self.attend_in_heads(q, k, v, mask, need_weights)
+
+    def attend_in_heads(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor | None = None,
+        need_weights: bool = True,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Do what `forward` does with queries, keys and values that are projected and split.
+
+        Cached decoding comes in here, with keys and values `(..., heads, k, d)` made before.
+        """
+        if mask is not None and 1 < mask.ndim < queries.ndim:
+            mask = mask[..., None, :, :]  # the same for all heads
         if self._kernel_fits and not need_weights:
-            return self.W_O(self.merge(_fast(q, k, v, mask))), None
-        contexts, weights = attend(q, k, v, self._score, self.align, mask)
+            return self.W_O(self.merge(_fast(queries, keys, values, mask))), None
+        contexts, weights = attend(queries, keys, values, self._score, self.align, mask)
         return self.W_O(self.merge(contexts)), weights if need_weights else None
 
     def split(self, x: Tensor) -> Tensor:

@@ -1,0 +1,66 @@
+r"""The tricks of scale for one query, one number at a time, in loops (chapter 10)."""
+
+from collections.abc import Sequence
+from math import exp, inf
+
+import numpy as np
+
+from attn_course.definitions.attention import attend
+from attn_course.definitions.scoring import Matrix, Vector, dot
+
+
+def online_softmax(
+    scores: Vector, values: Matrix, mask: Sequence[bool] | None = None
+) -> np.ndarray:
+    r"""One pass over the keys: when a larger score comes, what was summed so far shrinks.
+
+    $m' = \max(m, e_l)$, $s' = s\,e^{m - m'} + e^{e_l - m'}$,
+    $c' = c\,e^{m - m'} + e^{e_l - m'} v_l$, and $c / s$ in the end.
+    """
+    allowed = [True] * len(scores) if mask is None else list(mask)
+    m, s, c = -inf, 0.0, [0.0] * len(values[0])
+    for e_l, v_l, may in zip(scores, values, allowed, strict=True):
+        if not may:
+            continue
+        larger = max(m, e_l)
+        shrink, grow = exp(m - larger), exp(e_l - larger)
+        s = s * shrink + grow
+        for i, v_i in enumerate(v_l):
+            c[i] = c[i] * shrink + grow * v_i
+        m = larger
+    return np.array([0.0 if s == 0.0 else c_i / s for c_i in c])
+
+
+def grouped_query(
+    queries: Sequence[Vector],
+    keys: Sequence[Matrix],
+    values: Sequence[Matrix],
+    mask: Sequence[bool] | None = None,
+) -> np.ndarray:
+    r"""One query a head; head $j$ of $h$ reads keys and values $\lfloor j g / h \rfloor$ of $g$."""
+    contexts = []
+    for j, query in enumerate(queries):
+        group = j * len(keys) // len(queries)
+        context, _ = attend(query, keys[group], values[group], mask=mask)
+        contexts.append(context)
+    return np.array(contexts)
+
+
+def linear_attention(
+    query: Vector, keys: Matrix, values: Matrix, mask: Sequence[bool] | None = None
+) -> np.ndarray:
+    r"""$\sum_l s_l v_l / \sum_l s_l$, $s_l = \phi(q)^\top\phi(k_l)$, $\phi = \mathrm{elu} + 1$."""
+    allowed = [True] * len(keys) if mask is None else list(mask)
+    total, context = 0.0, [0.0] * len(values[0])
+    for key, value, may in zip(keys, values, allowed, strict=True):
+        if not may:
+            continue
+        closeness = dot(_positive(query), _positive(key))
+        total += closeness
+        for i, v_i in enumerate(value):
+            context[i] += closeness * v_i
+    return np.array([0.0 if total == 0.0 else c_i / total for c_i in context])
+
+
+def _positive(x: Vector) -> list[float]:
+    return [x_i + 1 if x_i > 0 else exp(x_i) for x_i in x]

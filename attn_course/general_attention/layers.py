@@ -1,0 +1,147 @@
+r"""The layers of the Transformer: attention and a small network, each added and normalised."""
+
+from torch import Tensor, nn
+
+from attn_course.queries import MultiHeadAttention, refine
+from attn_course.scale import KeyValueCache
+
+NORMS = ("post", "pre")
+
+
+class AddAndNorm(nn.Module):
+    r"""$\mathrm{LN}(x + f(x))$ (post) or $x + f(\mathrm{LN}(x))$ (pre), $f$ being a sublayer.
+
+    The paper normalises after the sum, survey (37). Before the sublayer, the way through the
+    sums stays free, and deep stacks train without a warm-up. Call `before`, the sublayer, `after`.
+    """
+
+    def __init__(self, d: int, norm: str, dropout: float) -> None:
+        super().__init__()
+        if norm not in NORMS:
+            raise ValueError(f"norm must be one of {', '.join(NORMS)}, but is {norm!r}.")
+        self.is_post = norm == "post"
+        self.normalise = nn.LayerNorm(d)
+        self.dropout = nn.Dropout(dropout)
+
+    def before(self, x: Tensor) -> Tensor:
+        """Return what the sublayer takes."""
+        return x if self.is_post else self.normalise(x)
+
+    def after(self, x: Tensor, output: Tensor) -> Tensor:
+        """Return the sum with what the sublayer made."""
+        output = self.dropout(output)
+        return refine(x, output, self.normalise) if self.is_post else x + output
+
+
+def feed_forward(d: int, d_ff: int) -> nn.Sequential:
+    r"""$\max(0, x W_1 + b_1) W_2 + b_2$, for each position by itself."""
+    return nn.Sequential(nn.Linear(d, d_ff), nn.ReLU(), nn.Linear(d_ff, d))
+
+
+class EncoderLayer(nn.Module):
+    r"""Self-attention, then a network for each position: `(..., n, d)` to `(..., n, d)`.
+
+    Parameters: $4d^2 + 2 d\,d_{ff}$ and biases, $12 d^2$ for $d_{ff} = 4d$. FLOPs:
+    $24 n d^2 + 4 n^2 d$. Weights are `(..., heads, n, n)`; `mask` broadcasts to `(..., n, n)`.
+    """
+
+    def __init__(
+        self, d: int, heads: int, d_ff: int, norm: str = "post", dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(d, heads)
+        self.feed_forward = feed_forward(d, d_ff)
+        self.around_attention = AddAndNorm(d, norm, dropout)
+        self.around_feed_forward = AddAndNorm(d, norm, dropout)
+
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, need_weights: bool = True
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return the refined features and the weights."""
+        h = self.around_attention.before(x)
+        contexts, weights = self.attention(h, h, h, mask, need_weights)
+        x = self.around_attention.after(x, contexts)
+        h = self.around_feed_forward.before(x)
+        return self.around_feed_forward.after(x, self.feed_forward(h)), weights
+
+
+class LayerCache:
+    """What a decoder layer need not compute again: projected keys and values, in heads."""
+
+    def __init__(self, memory: tuple[Tensor, Tensor]) -> None:
+        self.past = KeyValueCache()  # of the words so far, one more with each step
+        self.memory = memory  # of the source, the same in every step
+
+
+class DecoderLayer(nn.Module):
+    r"""Self-attention, attention to the source, a network: `(..., m, d)` to `(..., m, d)`.
+
+    The second attention has queries from the decoder, keys and values from `memory`
+    `(..., n, d)`. `mask` broadcasts to `(..., m, m)` and should be causal, `memory_mask` to
+    `(..., m, n)`. The weights are a dict: `decoder` `(..., heads, m, m)`, `cross`
+    `(..., heads, m, n)`.
+    """
+
+    def __init__(
+        self, d: int, heads: int, d_ff: int, norm: str = "post", dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(d, heads)
+        self.cross_attention = MultiHeadAttention(d, heads)
+        self.feed_forward = feed_forward(d, d_ff)
+        self.around_attention = AddAndNorm(d, norm, dropout)
+        self.around_cross_attention = AddAndNorm(d, norm, dropout)
+        self.around_feed_forward = AddAndNorm(d, norm, dropout)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        need_weights: bool = True,
+    ) -> tuple[Tensor, dict[str, Tensor | None]]:
+        """Return the refined features and the weights."""
+        h = self.around_attention.before(x)
+        contexts, weights = self.attention(h, h, h, mask, need_weights)
+        x = self.around_attention.after(x, contexts)
+        h = self.around_cross_attention.before(x)
+        contexts, cross = self.cross_attention(h, memory, memory, memory_mask, need_weights)
+        x = self.around_cross_attention.after(x, contexts)
+        h = self.around_feed_forward.before(x)
+        x = self.around_feed_forward.after(x, self.feed_forward(h))
+        return x, {"decoder": weights, "cross": cross}
+
+    def start(self, memory: Tensor) -> LayerCache:
+        """Return the cache for decoding with this memory."""
+        return LayerCache(_keys_and_values(self.cross_attention, memory))
+
+    def step(
+        self, x: Tensor, cache: LayerCache, mask: Tensor, memory_mask: Tensor | None = None
+    ) -> tuple[Tensor, dict[str, Tensor | None]]:
+        """Do what `forward` does for the new positions `x` alone, `(..., new, d)`.
+
+        The old ones are in the cache, to which the new ones are added. `mask` broadcasts to
+        `(..., new, all)`.
+        """
+        h = self.around_attention.before(x)
+        keys, values = cache.past.append(*_keys_and_values(self.attention, h))
+        contexts, weights = _with_projected(self.attention, h, keys, values, mask)
+        x = self.around_attention.after(x, contexts)
+        h = self.around_cross_attention.before(x)
+        contexts, cross = _with_projected(self.cross_attention, h, *cache.memory, memory_mask)
+        x = self.around_cross_attention.after(x, contexts)
+        h = self.around_feed_forward.before(x)
+        x = self.around_feed_forward.after(x, self.feed_forward(h))
+        return x, {"decoder": weights, "cross": cross}
+
+
+def _keys_and_values(attention: MultiHeadAttention, x: Tensor) -> tuple[Tensor, Tensor]:
+    return attention.split(attention.W_K(x)), attention.split(attention.W_V(x))
+
+
+def _with_projected(
+    attention: MultiHeadAttention, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None
+) -> tuple[Tensor, Tensor | None]:
+    """Do what `attention` does, with keys and values `(..., heads, k, d_head)` made before."""
+    return attention.attend_in_heads(attention.split(attention.W_q(x)), keys, values, mask)

@@ -1,0 +1,417 @@
+"""The tricks of scale against loops, PyTorch's kernels, and plain attention's properties."""
+
+import re
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn.functional import scaled_dot_product_attention
+
+from attn_course import scoring
+from attn_course.alignment import causal_mask, padding_mask
+from attn_course.definitions import attention as attention_definition
+from attn_course.definitions import scale as definition
+from attn_course.definitions import scoring as scoring_definition
+from attn_course.scale import (
+    KeyValueCache,
+    blockwise_attention,
+    grouped_query_attention,
+    linear_attention,
+    online_softmax,
+)
+from tests.largest_tensor import LargestTensor
+
+B, Q, K, D, D_V = 2, 7, 11, 5, 3
+seeds = st.integers(0, 2**32 - 1)
+blocks = st.sampled_from([1, 2, 3, 5, 7, 11, 1024])
+
+
+def tensor(*size, seed=0):
+    return torch.from_numpy(np.random.default_rng(seed).normal(size=size))
+
+
+def draw(*batch, q=Q, k=K, seed=0):
+    return (
+        tensor(*batch, q, D, seed=seed),
+        tensor(*batch, k, D, seed=seed + 1),
+        tensor(*batch, k, D_V, seed=seed + 2),
+    )
+
+
+def in_blocks(scores, values, block):
+    for start in range(0, scores.shape[-1], block):
+        yield scores[..., start : start + block], values[..., start : start + block, :]
+
+
+# --- one pass ----------------------------------------------------------------------------------
+
+
+@given(seed=seeds, block=blocks)
+@settings(max_examples=30)
+def test_online_softmax_agrees_with_its_definition_in_loops(seed, block):
+    rng = np.random.default_rng(seed)
+    scores, values = 20 * rng.normal(size=(Q, K)), rng.normal(size=(K, D_V))
+    mask = rng.random((Q, K)) < 0.3  # some rows are masked out whole
+    hidden = torch.from_numpy(np.where(mask, scores, -np.inf))
+    contexts = online_softmax(in_blocks(hidden, torch.from_numpy(values), block))
+    for i in range(Q):
+        wanted = definition.online_softmax(scores[i], values, mask[i])
+        np.testing.assert_allclose(contexts[i], wanted, atol=1e-12)
+
+
+@given(seed=seeds)
+@settings(max_examples=30)
+def test_the_loop_of_one_pass_is_the_softmax_of_many_passes(seed):
+    rng = np.random.default_rng(seed)
+    query, keys, values = rng.normal(size=D), rng.normal(size=(K, D)), rng.normal(size=(K, D_V))
+    mask = rng.random(K) < 0.5
+    scores = [scoring_definition.scaled_dot(query, key) for key in keys]
+    wanted, _ = attention_definition.attend(query, keys, values, mask=mask)
+    np.testing.assert_allclose(definition.online_softmax(scores, values, mask), wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+def test_extreme_scores_in_any_order_stay_finite(dtype):
+    values = torch.eye(3, dtype=dtype)
+    for order in ([-1e4, 0.0, 1e4], [1e4, 0.0, -1e4], [-torch.inf, 1e4, -torch.inf]):
+        scores = torch.tensor([order], dtype=dtype)
+        context = online_softmax(in_blocks(scores, values, 1))
+        assert context.dtype == dtype
+        assert context.tolist() == [[float(e == 1e4) for e in order]]
+
+
+def test_online_softmax_leaves_its_inputs_alone():
+    scores, values = tensor(Q, K), tensor(K, D_V)
+    before = scores.clone()
+    online_softmax([(scores, values)])
+    assert torch.equal(scores, before)
+
+
+def test_online_softmax_without_blocks_says_so():
+    with pytest.raises(ValueError, match="there are no keys to attend to"):
+        online_softmax([])
+
+
+# --- blocks of queries and keys ----------------------------------------------------------------
+
+
+@given(seed=seeds, q=st.sampled_from([1, 7]), k=st.sampled_from([1, 11]), block=blocks)
+@settings(max_examples=30)
+def test_blockwise_attention_agrees_with_its_definition_in_loops(seed, q, k, block):
+    queries, keys, values = draw(q=q, k=k, seed=seed)
+    contexts = blockwise_attention(queries, keys, values, block=block)
+    for i in range(q):
+        wanted, _ = attention_definition.attend(queries[i].tolist(), keys.tolist(), values.tolist())
+        np.testing.assert_allclose(contexts[i], wanted, atol=1e-12)
+
+
+@given(seed=seeds, block=blocks)
+@settings(max_examples=30)
+def test_masked_blockwise_attention_agrees_with_its_definition_in_loops(seed, block):
+    queries, keys, values = draw(seed=seed)
+    mask = np.random.default_rng(seed).random((Q, K)) < 0.3
+    contexts = blockwise_attention(
+        queries, keys, values, mask=torch.from_numpy(mask), causal=True, block=block
+    )
+    for i in range(Q):
+        row = [bool(mask[i, j]) and j <= i + K - Q for j in range(K)]
+        wanted, _ = attention_definition.attend(
+            queries[i].tolist(), keys.tolist(), values.tolist(), mask=row
+        )
+        np.testing.assert_allclose(contexts[i], wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("block", [2, 5, 1024])
+def test_blockwise_attention_agrees_with_pytorch_own_kernel(block):
+    queries, keys, values = draw(B, 3)
+    torch.testing.assert_close(
+        blockwise_attention(queries, keys, values, block=block),
+        scaled_dot_product_attention(queries, keys, values),
+    )
+    same = tensor(B, 3, K, D)
+    torch.testing.assert_close(
+        blockwise_attention(same, same, same, causal=True, block=block),
+        scaled_dot_product_attention(same, same, same, is_causal=True),
+    )
+    mask = torch.rand(B, 1, Q, K, generator=torch.Generator().manual_seed(0)) < 0.5
+    mask[..., 0] = True
+    torch.testing.assert_close(
+        blockwise_attention(queries, keys, values, mask=mask, block=block),
+        scaled_dot_product_attention(queries, keys, values, attn_mask=mask),
+    )
+
+
+@pytest.mark.parametrize("block", [2, 5, 1024])
+@pytest.mark.parametrize("batch", [(), (B,)])
+def test_every_form_of_mask_means_the_same(block, batch):
+    queries, keys, values = draw(*batch)
+    lengths = torch.full(batch, 8)
+    attention = partial(blockwise_attention, queries, keys, values, block=block)
+    window = attention(mask=lambda i, j: (abs(i - j) <= 3) & (j < 8))
+    i, j = torch.arange(Q)[:, None], torch.arange(K)
+    wanted = scaled_dot_product_attention(
+        queries, keys, values, attn_mask=(abs(i - j) <= 3) & (j < 8)
+    )
+    torch.testing.assert_close(window, wanted)
+    padded = attention(mask=padding_mask(lengths, K))
+    for other in (torch.arange(K) < 8, lambda i, j: j < 8, (torch.arange(K) < 8).expand(Q, K)):
+        torch.testing.assert_close(attention(mask=other), padded)
+    torch.testing.assert_close(attention(mask=torch.ones(Q, 1, dtype=torch.bool)), attention())
+    causal = causal_mask(Q, K, like=queries)
+    torch.testing.assert_close(attention(mask=causal), attention(causal=True))
+
+
+def test_lengths_of_a_batch_hide_the_padding():
+    queries, keys, values = draw(B)
+    contexts = blockwise_attention(
+        queries, keys, values, mask=padding_mask(torch.tensor([4, 0]), K), block=3
+    )
+    alone = blockwise_attention(queries[0], keys[0, :4], values[0, :4])
+    torch.testing.assert_close(contexts[0], alone)
+    assert (contexts[1] == 0).all()  # nothing to attend to
+
+
+def test_a_fully_masked_row_gets_no_context_and_no_gradient():
+    arrays = [x.requires_grad_() for x in draw()]
+    contexts = blockwise_attention(*arrays, mask=lambda i, j: (i != 1) & (j >= 0), block=2)
+    assert (contexts[1] == 0).all()
+    queries, keys, values = torch.autograd.grad(contexts.square().sum(), arrays)
+    assert (queries[1] == 0).all()
+    assert all(torch.isfinite(g).all() for g in (queries, keys, values))
+
+
+@pytest.mark.parametrize("junk", [torch.nan, torch.inf, 1e30])
+@pytest.mark.parametrize("block", [2, 5, 1024])
+def test_what_is_masked_never_reaches_the_context(junk, block):
+    queries, keys, values = draw(B, q=K)
+    wanted = blockwise_attention(queries, keys, values, causal=True, block=block)
+    keys[0, 4], values[0, 4] = junk, junk
+    contexts = blockwise_attention(queries, keys, values, causal=True, block=block)
+    assert torch.equal(contexts[0, :4], wanted[0, :4])
+    torch.testing.assert_close(contexts[1], wanted[1])
+    if junk != 1e30:
+        assert contexts[0, 4:].isnan().all()  # those who may see it get what they asked for
+
+
+@pytest.mark.parametrize("block", [2, 1024])
+def test_a_broken_number_spoils_only_its_own_feature(block):
+    queries, keys, values = draw()
+    values[3, 1] = torch.nan
+    contexts = blockwise_attention(queries, keys, values, mask=lambda i, j: j < K - 2, block=block)
+    assert contexts[:, 1].isnan().all()
+    assert contexts[:, [0, 2]].isfinite().all()
+
+
+@pytest.mark.parametrize("kind", ["dot", "squared_euclidean"])
+def test_any_score_can_be_used(kind):
+    queries, keys, values = draw()
+    score = scoring.dot if kind == "dot" else partial(scoring.similarity, kind=kind)
+    contexts = blockwise_attention(queries, keys, values, score, block=3)
+    for i in range(Q):
+        wanted, _ = attention_definition.attend(
+            queries[i].tolist(), keys.tolist(), values.tolist(), getattr(scoring_definition, kind)
+        )
+        np.testing.assert_allclose(contexts[i], wanted)
+
+
+def test_gradcheck_of_blockwise_attention():
+    arrays = [x.requires_grad_() for x in draw()]
+    assert torch.autograd.gradcheck(partial(blockwise_attention, block=3), arrays, fast_mode=True)
+    assert torch.autograd.gradcheck(
+        partial(blockwise_attention, block=3, mask=lambda i, j: (i + j) % 3 > 0, causal=True),
+        arrays,
+        fast_mode=True,
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_half_precision_is_as_good_as_a_single_sum_of_single_precision(dtype):
+    queries, keys, values = (x.to(dtype) for x in draw(q=5, k=2003))
+    contexts = blockwise_attention(queries, keys, values, block=7)
+    assert contexts.dtype == dtype
+    exact = scaled_dot_product_attention(*(x.double()[None] for x in (queries, keys, values)))[0]
+    tolerance = 8 * torch.finfo(dtype).eps
+    torch.testing.assert_close(contexts.double(), exact, atol=tolerance, rtol=tolerance)
+    assert blockwise_attention(100 * queries, 100 * keys, values).isfinite().all()
+
+
+@pytest.mark.parametrize("n", [127, 509])
+def test_no_tensor_grows_with_the_square_of_the_length(n):
+    queries, keys, values = draw(q=n, k=n)
+    mask = padding_mask(torch.tensor(n - 3), n)
+    with LargestTensor() as largest:
+        blockwise_attention(queries, keys, values, mask=mask, causal=True, block=16)
+    assert largest.nbytes <= 8 * max(16 * 16, n * D)
+
+
+def test_a_causal_pass_does_half_the_work():
+    pairs = {True: 0, False: 0}
+    for causal in pairs:
+
+        def counted(queries, keys, causal=causal):
+            pairs[causal] += queries.shape[-2] * keys.shape[-2]
+            return scoring.scaled_dot(queries, keys)
+
+        x = tensor(32, D)
+        blockwise_attention(x, x, x, counted, causal=causal, block=4)
+    assert pairs[False] == 32 * 32
+    assert pairs[True] == 4 * 4 * (8 * 9 // 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (dict(block=0), "block must be at least 1, but is 0"),
+        (dict(values=torch.ones(3, D_V)), "each key needs its value: keys are (11, 5)"),
+        (dict(keys=torch.ones(K, 2)), "same width: queries are (7, 5), keys are (11, 2)"),
+        (dict(queries=torch.ones(D)), "queries must be (..., q, d_q), but came as (5,)"),
+        (dict(queries=torch.ones(13, D), causal=True), "a key for every query: 13 queries, 11"),
+        (dict(mask=torch.ones(Q, K)), "mask must be boolean"),
+        (dict(mask=lambda i, j: i * j), "mask must be boolean"),
+        (
+            dict(mask=torch.ones(K, Q, dtype=torch.bool)),
+            "mask must broadcast to the scores (7, 11)",
+        ),
+        (dict(keys=torch.ones(0, D), values=torch.ones(0, D_V)), "there are no keys to attend to"),
+    ],
+)
+def test_a_bad_input_gets_a_sentence_that_helps(change, sentence):
+    given = dict(queries=torch.ones(Q, D), keys=torch.ones(K, D), values=torch.ones(K, D_V))
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        blockwise_attention(**(given | change))
+
+
+# --- the cache ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("steps", [[1] * K, [4, 1, 1, 5], [11], [2, 0, 9]])
+def test_p9_5_cached_steps_equal_the_full_causal_pass(steps):
+    x, keys, values = draw(B, q=K)
+    wanted = scaled_dot_product_attention(x, keys, values, is_causal=True)
+    cache, start, contexts = KeyValueCache(), 0, []
+    for new in steps:
+        now = slice(start, start + new)
+        all_keys, all_values = cache.append(keys[:, now], values[:, now])
+        contexts.append(blockwise_attention(x[:, now], all_keys, all_values, causal=True))
+        start += new
+        assert len(cache) == start
+        assert torch.equal(all_keys, keys[:, :start])
+        assert torch.equal(all_values, values[:, :start])
+    torch.testing.assert_close(torch.cat(contexts, dim=1), wanted)
+
+
+def test_what_the_cache_returned_stays_as_it_was():
+    keys, values = tensor(K, D), tensor(K, D_V)
+    cache = KeyValueCache()
+    returned = [cache.append(keys[[t]], values[[t]]) for t in range(K)]
+    for t, (old_keys, old_values) in enumerate(returned):
+        assert torch.equal(old_keys, keys[: t + 1])
+        assert torch.equal(old_values, values[: t + 1])
+
+
+def test_the_cache_counts_its_bytes_and_moves_rarely():
+    cache, places = KeyValueCache(), set()
+    assert cache.nbytes == len(cache) == 0
+    for _ in range(1000):
+        keys, _ = cache.append(tensor(1, D), tensor(1, D_V))
+        places.add(keys.data_ptr())
+    assert cache.nbytes == 1000 * (D + D_V) * 8
+    assert len(places) <= 11  # doubled ten times from 1 to 1024
+
+
+def test_a_cache_refuses_what_does_not_fit():
+    cache = KeyValueCache()
+    cache.append(tensor(B, 1, D), tensor(B, 1, D_V))
+    with pytest.raises(ValueError, match=re.escape("new keys must be (2, 1, 5) like those in")):
+        cache.append(tensor(3, 1, D), tensor(B, 1, D_V))
+    with pytest.raises(ValueError, match=re.escape("new values must be (2, 1, 3) like those in")):
+        cache.append(tensor(B, 1, D), tensor(B, 1, D))
+    with pytest.raises(ValueError, match="each key needs its value"):
+        cache.append(tensor(B, 2, D), tensor(B, 1, D_V))
+    with pytest.raises(ValueError, match=re.escape("Decode under torch.no_grad()")):
+        cache.append(tensor(B, 1, D).requires_grad_(), tensor(B, 1, D_V))
+    assert len(cache) == 1
+
+
+# --- fewer keys and values ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3, 6])
+def test_grouped_queries_agree_with_loops_and_pytorch_own_kernel(groups):
+    queries = tensor(B, 6, Q, D)
+    keys, values = tensor(B, groups, K, D, seed=1), tensor(B, groups, K, D_V, seed=2)
+    contexts, weights = grouped_query_attention(queries, keys, values)
+    theirs = scaled_dot_product_attention(queries, keys, values, enable_gqa=True)
+    torch.testing.assert_close(contexts, theirs)
+    assert weights.shape == (B, 6, Q, K)
+    np.testing.assert_allclose(weights.sum(-1), 1)
+    for b, i in np.ndindex(B, Q):
+        wanted = definition.grouped_query(
+            queries[b, :, i].tolist(), keys[b].tolist(), values[b].tolist()
+        )
+        np.testing.assert_allclose(contexts[b, :, i], wanted)
+
+
+@pytest.mark.parametrize("mask_of", [(K,), (Q, K), (1, Q, K), (6, Q, K), (B, 1, 1, K)])
+def test_a_mask_of_any_shape_reaches_every_head(mask_of):
+    mask = torch.from_numpy(np.random.default_rng(0).random(mask_of) < 0.3)
+    queries, keys, values = tensor(B, 6, Q, D), tensor(B, 3, K, D), tensor(B, 3, K, D_V)
+    contexts, weights = grouped_query_attention(queries, keys, values, mask)
+    whole = mask.expand(B, 6, Q, K)
+    assert (weights[~whole] == 0).all()
+    for b, head, i in np.ndindex(B, 6, Q):
+        wanted, _ = attention_definition.attend(
+            queries[b, head, i].tolist(),
+            keys[b, head // 2].tolist(),
+            values[b, head // 2].tolist(),
+            mask=whole[b, head, i].tolist(),
+        )
+        np.testing.assert_allclose(contexts[b, head, i], wanted, atol=1e-12)
+
+
+def test_heads_that_do_not_divide_are_refused():
+    with pytest.raises(ValueError, match="5 heads can't share 3 groups of keys equally"):
+        grouped_query_attention(tensor(5, Q, D), tensor(3, K, D), tensor(3, K, D_V))
+    with pytest.raises(ValueError, match="queries must be"):
+        grouped_query_attention(tensor(Q, D), tensor(3, K, D), tensor(3, K, D_V))
+
+
+# --- no softmax --------------------------------------------------------------------------------
+
+
+@given(seed=seeds, causal=st.booleans())
+@settings(max_examples=30)
+def test_linear_attention_agrees_with_its_definition_in_loops(seed, causal):
+    queries, keys, values = draw(q=K, seed=seed)
+    mask = np.random.default_rng(seed).random(K) < 0.6
+    contexts = linear_attention(queries, keys, values, torch.from_numpy(mask), causal)
+    for i in range(K):
+        row = [bool(m) and (not causal or j <= i) for j, m in enumerate(mask)]
+        wanted = definition.linear_attention(
+            queries[i].tolist(), keys.tolist(), values.tolist(), row
+        )
+        np.testing.assert_allclose(contexts[i], wanted, atol=1e-12)
+
+
+def test_linear_attention_hides_what_is_masked():
+    queries, keys, values = draw(B)
+    mask = torch.arange(K) < 8
+    wanted = linear_attention(queries, keys[:, :8], values[:, :8])
+    keys[:, 8:], values[:, 8:] = torch.nan, torch.inf
+    torch.testing.assert_close(linear_attention(queries, keys, values, mask), wanted)
+    nothing = linear_attention(queries, keys, values, torch.zeros(K, dtype=torch.bool))
+    assert (nothing == 0).all()
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_gradcheck_of_linear_attention(causal):
+    arrays = [x.requires_grad_() for x in draw(q=K)]
+    assert torch.autograd.gradcheck(partial(linear_attention, causal=causal), arrays)
+
+
+def test_causal_linear_attention_needs_as_many_queries_as_keys():
+    with pytest.raises(ValueError, match="needs a query for every key: 7 and 11 came"):
+        linear_attention(*draw(), causal=True)
