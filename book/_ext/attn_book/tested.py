@@ -175,11 +175,12 @@ def _loops(leaf: Leaf, found: list[Test], others: set[str]) -> list[str]:
     """Return the definitions of the leaf's own: those of its name, else those of nobody's name."""
     modules = {name.split(".")[1] for name in leaf.names}
     used = {d for test in found for d in test.definitions if d.split(".")[0] in modules}
-    own = {_snake(name) for name in leaf.names}
-    exactly = {d for d in used if d.split(".")[1] in own}
-    alike = {d for d in used if any(_alike(d.split(".")[1], name) for name in own)}
+    named: set[str] = set()
+    for name in map(_snake, leaf.names):
+        exactly = {d for d in used if d.split(".")[1] == name}
+        named |= exactly or {d for d in used if _alike(d.split(".")[1], name)}
     rest = {d for d in used if not any(_alike(d.split(".")[1], name) for name in others)}
-    return sorted(exactly or alike or rest)
+    return sorted(named or rest)
 
 
 def _snake(dotted: str) -> str:
