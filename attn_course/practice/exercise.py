@@ -2,7 +2,11 @@ r"""Exercises: what is asked, how it is checked, and which mistakes are known by
 
 A chapter's exercises stand in `attn_course/practice/exercises/<topic>.py`, written like this:
 
-    chapter = Chapter("01_nadaraya_watson", title=_("Attention before deep learning"))
+    chapter = Chapter(
+        "01_nadaraya_watson",
+        title=_("Attention before deep learning"),
+        sections={"average-pooling": _("Average pooling")},  # what may be pointed to in the book
+    )
 
     @chapter.exercise(title=…, goal=…, difficulty=1, minutes=5, section="average-pooling", hints=…)
     def average_pooling(values):                 # the reference; its name is the exercise's name
@@ -34,7 +38,7 @@ learner's very outputs names the mistake. Nobody reads the learner's source.
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -343,9 +347,10 @@ class Exercise:
 class Chapter:
     """The exercises of one chapter, in the order in which they are written down."""
 
-    def __init__(self, stem: str, title: str) -> None:
+    def __init__(self, stem: str, title: str, sections: Mapping[str, str]) -> None:
         self.stem = stem
         self.title = title
+        self.sections = sections  # headings in the book by their labels, for "Read: …"
         self.exercises: dict[str, Exercise] = {}
 
     @property

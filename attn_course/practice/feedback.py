@@ -12,7 +12,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from html import escape, unescape
+from html import escape
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -225,35 +225,15 @@ def _section(result: Result) -> tuple[str, Path | None]:
     """Return the section to read in words, and the page of the built book if there is one."""
     chapter, label = result.exercise.chapter, _label(result)
     page = _built_page(chapter.stem)
-    section = (_heading(page, label) if page else "") or _label_in_words(label, chapter.stem)
     words = _("Read: chapter {number}, section “{section}”").format(
-        number=chapter.number, section=section
+        number=chapter.number, section=chapter.sections[label]
     )
     return words, page
 
 
 def _label(result: Result) -> str:
-    """Return the label of the section to read, as it stands in the page's addresses."""
-    known = result.misconception
-    label = known.section if known else result.exercise.section
-    return label.lower().replace("_", "-")
-
-
-def _label_in_words(label: str, stem: str) -> str:
-    """Return `nw-average-pooling` of chapter `01_nadaraya_watson` as "average pooling"."""
-    topic = stem[3:].replace("_", "-")
-    initials = "".join(word[:1] for word in topic.split("-"))
-    return label.removeprefix(f"{topic}-").removeprefix(f"{initials}-").replace("-", " ")
-
-
-def _heading(page: Path, label: str) -> str:
-    """Return the heading that stands under a label in a built page, or nothing."""
-    found = re.search(
-        rf'id="{re.escape(label)}".{{0,400}}?<h\d>(.+?)<a class="headerlink"',
-        page.read_text(encoding="utf-8", errors="replace"),
-        re.DOTALL,
-    )
-    return unescape(re.sub(r"<[^>]*>", "", found[1])).strip() if found else ""
+    """Return the label of the section to read."""
+    return result.misconception.section if result.misconception else result.exercise.section
 
 
 def _built_page(stem: str) -> Path | None:

@@ -173,11 +173,13 @@ def test_the_goal_is_one_sentence(exercise):
 
 
 @each_exercise
-def test_the_sections_to_read_exist_in_the_book(exercise):
-    pages = [page.read_text(encoding="utf-8") for page in (ROOT / "book").glob("*.md")]
-    labels = {label for page in pages for label in re.findall(r"^\(([^)\s]+)\)=", page, re.M)}
+def test_the_sections_to_read_have_their_headings_in_the_book(exercise):
+    page = (ROOT / "book" / f"{exercise.chapter.stem}.md").read_text(encoding="utf-8")
+    headings = dict(re.findall(r"^\(([^)\s]+)\)=\n#+ (.+)$", page, re.M))
     wanted = {exercise.section, *(known.section for known in exercise.misconceptions)}
-    assert sorted(wanted - labels) == []
+    assert wanted <= exercise.chapter.sections.keys()
+    for label in wanted:
+        assert exercise.chapter.sections[label] == headings.get(label)
 
 
 @each_exercise

@@ -5,7 +5,11 @@ import torch
 
 from attn_course.practice.exercise import Case, Chapter
 
-chapter = Chapter("01_sample", title="A sample")
+chapter = Chapter(
+    "01_sample",
+    title="A sample",
+    sections={"row-weights": "Weights in rows", "rows-and-columns": "Rows and columns"},
+)
 
 
 @chapter.exercise(

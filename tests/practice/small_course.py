@@ -15,7 +15,9 @@ def small_chapter() -> Chapter:
     """Return chapter 77 with four exercises."""
     import torch
 
-    chapter = Chapter("77_small", title="A small chapter")
+    chapter = Chapter(
+        "77_small", title="A small chapter", sections={"small-section": "A small section"}
+    )
     hints = ("look", "look closer", "nearly the answer")
 
     def facts(title: str, **others):

@@ -192,7 +192,7 @@ def test_pytorchs_own_not_implemented_error_is_an_error_of_the_learner():
 
 
 def test_a_misspelt_name_is_not_taken_for_a_known_mistake_that_raises():
-    sample = Chapter("01_sample", title="")
+    sample = Chapter("01_sample", title="", sections={})
     metadata = {"title": "", "goal": "", "difficulty": 1, "minutes": 1, "section": ""}
 
     @sample.exercise(**metadata, hints=())
@@ -351,7 +351,7 @@ def test_an_unwritten_module_is_to_do():
 
 
 def test_a_module_that_returns_several_things_is_compared_in_every_part():
-    sample = Chapter("01_sample", title="")
+    sample = Chapter("01_sample", title="", sections={})
     metadata = {"title": "", "goal": "", "difficulty": 1, "minutes": 1, "section": ""}
 
     @sample.exercise(**metadata, hints=(), kind="module")
@@ -374,7 +374,7 @@ def test_a_module_that_returns_several_things_is_compared_in_every_part():
 
 
 def test_of_two_mistakes_at_once_the_one_in_the_first_failing_group_is_named():
-    chapter = Chapter("01_two_groups", title="Two groups")
+    chapter = Chapter("01_two_groups", title="Two groups", sections={})
 
     @chapter.exercise(title="t", goal="g", difficulty=1, minutes=1, section="s", hints=("h",) * 3)
     def double(x):

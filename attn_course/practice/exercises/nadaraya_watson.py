@@ -15,7 +15,19 @@ from attn_course.practice.exercise import Case, Chapter
 from attn_course.running_example import features, positions
 from attn_course.translate import _
 
-chapter = Chapter("01_nadaraya_watson", title=_("Attention before deep learning"))
+chapter = Chapter(
+    "01_nadaraya_watson",
+    title=_("Attention before deep learning"),
+    sections={
+        "nw-average-pooling": _("Average pooling: attending to everything"),
+        "nw-kernels": _('Kernels: what does "near" mean?'),
+        "nw-nonparametric": _("The Nadaraya–Watson estimator"),
+        "nw-parametric": _("One parameter"),
+        "nw-sgd": _("How is this trained?"),
+        "nw-leave-one-out": _("Why no point may look at itself"),
+        "nw-experiment": _("Does it do its job?"),
+    },
+)
 
 
 # --- what the wrong solutions and the variants are made of ------------------------------------
