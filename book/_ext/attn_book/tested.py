@@ -140,7 +140,7 @@ class TestedMechanisms(TaxonomyDirective):
         rows += table_rows(list(_all_leaves(self.taxonomy())), tests)
         cells = "\n".join("* - " + "\n  - ".join(row) for row in rows)
         return self.parsed(
-            f"```{{list-table}}\n:header-rows: 1\n:class: mechanism-index\n\n{cells}\n```"
+            f"```{{list-table}}\n:header-rows: 1\n:class: tested-mechanisms\n\n{cells}\n```"
         )
 
 
@@ -201,8 +201,20 @@ def _row(leaf: Leaf, tests: list[Test], others: set[str]) -> tuple[str, ...]:
         f"{{ref}}`{leaf.title} <{leaf.label}>`",
         ", ".join(f"`{name}`" for name in _loops(leaf, found, others)) or "–",
         ", ".join(opinions) or "–",
-        ", ".join(f"P{a}.{b}" for a, b in numbers) or "–",
+        ", ".join(_ranges(numbers)) or "–",
     )
+
+
+def _ranges(numbers: list[tuple[int, int]]) -> Iterator[str]:
+    """Write runs of properties as one: P0.1–P0.7."""
+    while numbers:
+        (chapter, first), *_rest = numbers
+        run = 1
+        while (chapter, first + run) in numbers:
+            run += 1
+        last = f"P{chapter}.{first + run - 1}"
+        yield last if run == 1 else f"P{chapter}.{first}" + (", " if run == 2 else "–") + last
+        numbers = numbers[run:]
 
 
 def setup(app):
