@@ -2,8 +2,13 @@
 
 from functools import partial
 
+import torch
+
 from attn_course import learned_scores
 from attn_course.definitions import scoring as definition
+
+# Loops and matrix products add up in another order.
+assert_close = partial(torch.testing.assert_close, rtol=1e-9, atol=1e-11)
 
 FORMULAS = {
     learned_scores.AdditiveScore: definition.additive,

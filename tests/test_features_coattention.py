@@ -1,7 +1,6 @@
 """Co-attention against its definitions in loops, and properties P4.1–P4.15."""
 
 import re
-from functools import partial
 
 import pytest
 import torch
@@ -18,13 +17,12 @@ from attn_course.features import (
     MultiGrainedCoAttention,
     ParallelCoAttention,
 )
-from tests.features_by_hand import by_hand, keys_and_values, shaken
+from tests.features_by_hand import assert_close, by_hand, keys_and_values, shaken
 
 N_1, N_2, D_1, D_2 = 3, 7, 5, 2  # every axis its own prime: a swapped axis can't pass
 D_K, D_V, D_W = (11, 13), (17, 19), 23
 same_keys = (11, 11)
 seeds = st.integers(0, 2**32 - 1)
-close = partial(torch.testing.assert_close, rtol=1e-9, atol=1e-11)
 
 
 def draw(seed=0, n_1=N_1, n_2=N_2, d_1=D_1, d_2=D_2):
@@ -49,11 +47,11 @@ def joined(contexts, names=("c_1", "c_2")):
     return numbers([x for name in names for x in contexts[name]])
 
 
-def agrees(output, weights, contexts, wanted):
-    close(output.detach(), joined(contexts))
+def assert_agrees(output, weights, contexts, wanted):
+    assert_close(output.detach(), joined(contexts))
     assert set(weights) == set(wanted)
     for name, a in weights.items():
-        close(a.detach(), numbers(wanted[name]))
+        assert_close(a.detach(), numbers(wanted[name]))
 
 
 # --- alternating -------------------------------------------------------------------------------
@@ -73,7 +71,9 @@ def test_alternating_agrees_with_its_definition_in_loops(shared, seed):
     scores = by_hand(layer.score_0), by_hand(layer.score_2), by_hand(layer.score_1)
     for given_masks in ((None, None), masks):
         output, weights = layer(*features, *given_masks)
-        agrees(output, weights, *definition.alternating(*pairs, *scores, *plain(given_masks)))
+        assert_agrees(
+            output, weights, *definition.alternating(*pairs, *scores, *plain(given_masks))
+        )
 
 
 def alternating(**options):
@@ -86,8 +86,8 @@ def test_p4_1_with_shared_weights_and_no_query_step_3_repeats_step_1():
     layer = alternating()
     layer.score_1.W_q.data.zero_()
     output, weights = layer(*features)
-    close(weights["a_1"], weights["a_0"])
-    close(output[:D_1], weights["a_0"] @ features[0])  # c_1 = c_0
+    assert_close(weights["a_1"], weights["a_0"])
+    assert_close(output[:D_1], weights["a_0"] @ features[0])  # c_1 = c_0
 
 
 def test_p4_1_the_weights_are_shared_and_stay_shared_when_they_are_trained():
@@ -118,7 +118,7 @@ def test_p4_2_without_its_query_input_2_does_not_depend_on_input_1():
     assert not torch.allclose(*with_query)
     layer.score_2.W_q.data.zero_()
     without = [layer(f, features[1])[0][D_1:] for f in (features[0], others[0])]
-    close(*without)
+    assert_close(*without)
 
 
 def test_p4_3_a_single_feature_of_input_1_is_both_of_its_contexts():
@@ -126,7 +126,7 @@ def test_p4_3_a_single_feature_of_input_1_is_both_of_its_contexts():
     layer = alternating(d_v=(D_1, D_2))
     output, weights = layer(*features)
     assert weights["a_0"].tolist() == weights["a_1"].tolist() == [1.0]
-    close(output[:D_1], layer.input_1.value_map(features[0])[0])
+    assert_close(output[:D_1], layer.input_1.value_map(features[0])[0])
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -136,10 +136,10 @@ def test_p4_4_the_order_of_features_does_not_matter(shared):
     wanted, weights = layer(first, second)
     order_1, order_2 = torch.tensor([2, 0, 1]), torch.tensor([6, 1, 0, 3, 5, 2, 4])
     output, permuted = layer(first[order_1], second[order_2])
-    close(output, wanted)
-    close(permuted["a_0"], weights["a_0"][order_1])
-    close(permuted["a_1"], weights["a_1"][order_1])
-    close(permuted["a_2"], weights["a_2"][order_2])
+    assert_close(output, wanted)
+    assert_close(permuted["a_0"], weights["a_0"][order_1])
+    assert_close(permuted["a_1"], weights["a_1"][order_1])
+    assert_close(permuted["a_2"], weights["a_2"][order_2])
 
 
 def test_p4_5_exchanging_the_inputs_gives_another_result():
@@ -162,7 +162,7 @@ def test_alternating_with_dot_products_agrees_with_pytorch_own_kernel():
     c_0 = scaled_dot_product_attention(layer.score_0.w[None], hidden, first, scale=1.0)
     c_2 = scaled_dot_product_attention(c_0, second, second)
     c_1 = scaled_dot_product_attention(c_2, first, first)
-    close(output, torch.cat([c_1[0], c_2[0]]))
+    assert_close(output, torch.cat([c_1[0], c_2[0]]))
 
 
 # --- interactive -------------------------------------------------------------------------------
@@ -182,7 +182,9 @@ def test_interactive_agrees_with_its_definition_in_loops(score, seed):
     scores = by_hand(layer.score_1), by_hand(layer.score_2)
     for given_masks in ((None, None), masks):
         output, weights = layer(*features, *given_masks)
-        agrees(output, weights, *definition.interactive(*pairs, *scores, *plain(given_masks)))
+        assert_agrees(
+            output, weights, *definition.interactive(*pairs, *scores, *plain(given_masks))
+        )
 
 
 def interactive(d_1=D_1, d_2=D_2, **options):
@@ -204,8 +206,8 @@ def test_p4_6_exchanging_inputs_and_parameters_exchanges_the_outputs():
     exchanged.score_2.load_state_dict(layer.score_1.state_dict())
     output, weights = layer(first, second, mask_1, mask_2)
     other, other_weights = exchanged(second, first, mask_2, mask_1)
-    close(other, torch.cat([output[D_1:], output[:D_1]]))
-    close(other_weights["a_1"], weights["a_2"])
+    assert_close(other, torch.cat([output[D_1:], output[:D_1]]))
+    assert_close(other_weights["a_1"], weights["a_2"])
 
 
 def test_p4_7_a_single_feature_is_its_own_mean():
@@ -213,7 +215,7 @@ def test_p4_7_a_single_feature_is_its_own_mean():
     layer = interactive()
     _, weights = layer(first, second)
     wanted = [by_hand(layer.score_1)(second[0].tolist(), k) for k in first.tolist()]
-    close(weights["a_1"], numbers(wanted).softmax(0))
+    assert_close(weights["a_1"], numbers(wanted).softmax(0))
     assert weights["a_2"].tolist() == [1.0]
 
 
@@ -222,8 +224,8 @@ def test_p4_8_writing_input_2_twice_changes_nothing():
     layer = interactive()
     output, weights = layer(first, second)
     twice, twice_weights = layer(first, second.repeat(2, 1))
-    close(twice, output)
-    close(twice_weights["a_2"], weights["a_2"].repeat(2) / 2)
+    assert_close(twice, output)
+    assert_close(twice_weights["a_2"], weights["a_2"].repeat(2) / 2)
 
 
 def test_p4_9_the_mean_is_over_the_true_length():
@@ -232,9 +234,9 @@ def test_p4_9_the_mean_is_over_the_true_length():
     wanted, _ = layer(first, second)
     padded = torch.cat([second, torch.full((4, D_2), 100.0, dtype=torch.float64)])
     mask = torch.arange(N_2 + 4) < N_2
-    close(layer(first, padded, mask_2=mask)[0], wanted)
+    assert_close(layer(first, padded, mask_2=mask)[0], wanted)
     zeros = torch.cat([second, torch.zeros(4, D_2, dtype=torch.float64)])
-    close(layer(first, zeros, mask_2=mask)[0], wanted)  # zeros too would shorten the mean
+    assert_close(layer(first, zeros, mask_2=mask)[0], wanted)  # zeros too would shorten the mean
 
 
 def test_interactive_with_dot_products_agrees_with_pytorch_own_kernel():
@@ -242,7 +244,7 @@ def test_interactive_with_dot_products_agrees_with_pytorch_own_kernel():
     output, _ = interactive(d_2=D_1, score="scaled_dot")(first, second)
     c_1 = scaled_dot_product_attention(second.mean(0, keepdim=True), first, first)
     c_2 = scaled_dot_product_attention(first.mean(0, keepdim=True), second, second)
-    close(output, torch.cat([c_1[0], c_2[0]]))
+    assert_close(output, torch.cat([c_1[0], c_2[0]]))
 
 
 # --- parallel ----------------------------------------------------------------------------------
@@ -281,7 +283,7 @@ def test_parallel_agrees_with_its_definition_in_loops(affinity, scores, seed):
     shaken(layer, generator)
     for given_masks in ((None, None), masks):
         output, weights = layer(*features, *given_masks)
-        agrees(output, weights, *parallel_by_hand(layer, features, *plain(given_masks)))
+        assert_agrees(output, weights, *parallel_by_hand(layer, features, *plain(given_masks)))
 
 
 def parallel(affinity="bilinear", scores="projected", d_f=(D_1, D_2), **options):
@@ -292,14 +294,14 @@ def parallel(affinity="bilinear", scores="projected", d_f=(D_1, D_2), **options)
 def test_parallel_takes_any_activation():
     _, features, _ = draw()
     layer = parallel(act="relu")
-    agrees(*layer(*features), *parallel_by_hand(layer, features, act="relu"))
+    assert_agrees(*layer(*features), *parallel_by_hand(layer, features, act="relu"))
 
 
 def test_the_contexts_can_be_added():
     _, features, _ = draw()
     layer = parallel(combine="add", d_v=(D_W, D_W))
     contexts, _ = parallel_by_hand(layer, features)
-    close(layer(*features)[0].detach(), numbers(contexts["c_1"]) + numbers(contexts["c_2"]))
+    assert_close(layer(*features)[0].detach(), numbers(contexts["c_1"]) + numbers(contexts["c_2"]))
 
 
 def test_the_bilinear_affinity_agrees_with_pytorch_own_bilinear():
@@ -309,7 +311,7 @@ def test_the_bilinear_affinity_agrees_with_pytorch_own_bilinear():
     theirs = nn.functional.bilinear(
         *(p.reshape(N_1 * N_2, -1) for p in pairs), weight=layer.W_A[None]
     )
-    close(layer.affinity_matrix(first, second), theirs.reshape(N_1, N_2).tanh())
+    assert_close(layer.affinity_matrix(first, second), theirs.reshape(N_1, N_2).tanh())
 
 
 def test_w_1_and_w_2_are_shared_between_the_two_sides():
@@ -346,7 +348,9 @@ def test_p4_10_without_affinity_both_sides_attend_without_a_query():
     _, weights = layer(first, second)
     for name, features, w, W in (("a_1", first, "w_1", "W_1"), ("a_2", second, "w_2", "W_2")):
         hidden = nn.functional.linear(features, getattr(layer, W)).tanh()
-        close(weights[name], nn.functional.linear(hidden, getattr(layer, w)[None])[:, 0].softmax(0))
+        assert_close(
+            weights[name], nn.functional.linear(hidden, getattr(layer, w)[None])[:, 0].softmax(0)
+        )
 
 
 @pytest.mark.parametrize("scores", ["projected", "max"])
@@ -359,9 +363,9 @@ def test_p4_11_exchanging_inputs_and_parameters_exchanges_the_outputs(scores):
             getattr(exchanged, name).data = getattr(layer, other).data
     output, weights = layer(first, second, mask_1, mask_2)
     other, other_weights = exchanged(second, first, mask_2, mask_1)
-    close(other, torch.cat([output[D_1:], output[:D_1]]))
-    close(other_weights["a_1"], weights["a_2"])
-    close(other_weights["a_2"], weights["a_1"])
+    assert_close(other, torch.cat([output[D_1:], output[:D_1]]))
+    assert_close(other_weights["a_1"], weights["a_2"])
+    assert_close(other_weights["a_2"], weights["a_1"])
 
 
 @pytest.mark.parametrize(("affinity", "scores"), FORMS)
@@ -371,9 +375,9 @@ def test_p4_12_permuting_input_2_keeps_side_1_and_permutes_side_2(affinity, scor
     output, weights = layer(first, second)
     order = torch.tensor([6, 1, 0, 3, 5, 2, 4])
     permuted, permuted_weights = layer(first, second[order])
-    close(permuted, output)
-    close(permuted_weights["a_1"], weights["a_1"])
-    close(permuted_weights["a_2"], weights["a_2"][order])
+    assert_close(permuted, output)
+    assert_close(permuted_weights["a_1"], weights["a_1"])
+    assert_close(permuted_weights["a_2"], weights["a_2"][order])
 
 
 def test_p4_13_adding_a_constant_to_every_affinity_changes_no_weight():
@@ -383,11 +387,11 @@ def test_p4_13_adding_a_constant_to_every_affinity_changes_no_weight():
     A = layer.affinity_matrix(first, second).detach()
     output, weights = layer(first, second)
     layer.w_A.data[0] += 3.0
-    close(layer.affinity_matrix(first, second), A + 3.0)
+    assert_close(layer.affinity_matrix(first, second), A + 3.0)
     shifted, shifted_weights = layer(first, second)
-    close(shifted, output)
-    close(shifted_weights["a_1"], weights["a_1"])
-    close(shifted_weights["a_2"], weights["a_2"])
+    assert_close(shifted, output)
+    assert_close(shifted_weights["a_1"], weights["a_1"])
+    assert_close(shifted_weights["a_2"], weights["a_2"])
 
 
 @pytest.mark.parametrize("affinity", AFFINITIES)
@@ -396,7 +400,7 @@ def test_p4_13_with_one_feature_in_input_2_its_affinities_are_the_scores(affinit
     layer = parallel(affinity, "max", d_k=same_keys)
     _, weights = layer(first, second)
     A = layer.affinity_matrix(layer.input_1.key_map(first), layer.input_2.key_map(second))
-    close(weights["a_1"], A[:, 0].softmax(0))
+    assert_close(weights["a_1"], A[:, 0].softmax(0))
     assert weights["a_2"].tolist() == [1.0]
 
 
@@ -439,15 +443,15 @@ def test_p4_14_padding_never_wins_the_maximum():
     wanted, wanted_weights = layer(first, second)
     padded = torch.cat([second, torch.zeros(2, D_2, dtype=torch.float64)])
     output, weights = layer(first, padded, mask_2=torch.arange(N_2 + 2) < N_2)
-    close(output, wanted)
-    close(weights["a_1"], wanted_weights["a_1"])
+    assert_close(output, wanted)
+    assert_close(weights["a_1"], wanted_weights["a_1"])
 
 
 def test_without_partners_every_feature_counts_alike_under_the_maximum():
     _, (first, second), _ = draw()
     mask_2 = torch.zeros(N_2, dtype=torch.bool)
     output, weights = parallel(scores="max")(first, second, mask_2=mask_2)
-    close(weights["a_1"], torch.full((N_1,), 1 / N_1, dtype=torch.float64))
+    assert_close(weights["a_1"], torch.full((N_1,), 1 / N_1, dtype=torch.float64))
     assert (output[D_1:] == 0).all()
 
 
@@ -463,7 +467,7 @@ def test_additive_scores_are_not_a_special_case_of_projected_ones():
         return nn.functional.linear(rows.tanh(), layer.w_1[None])[:, 0].softmax(0)
 
     assert not torch.allclose(weights["a_1"], additive(1.0))
-    close(weights["a_1"], additive(layer.affinity_matrix(first, second)))
+    assert_close(weights["a_1"], additive(layer.affinity_matrix(first, second)))
 
 
 # --- multi-grained -----------------------------------------------------------------------------
@@ -481,13 +485,13 @@ def test_p4_15_each_block_is_the_output_of_its_own_mechanism(coarse, affinity, s
     fine_output, fine_weights = fine(*features, *masks)
     width = D_1 + D_2
     assert output.shape == (2 * width,)
-    close(output[:width], coarse_output)
-    close(output[width:], fine_output)
+    assert_close(output[:width], coarse_output)
+    assert_close(output[width:], fine_output)
     assert len(weights) == len(coarse_weights) + len(fine_weights)
     for name, a in coarse_weights.items():
-        close(weights[f"{name}_coarse"], a)
+        assert_close(weights[f"{name}_coarse"], a)
     for name, a in fine_weights.items():
-        close(weights[f"{name}_fine"], a)
+        assert_close(weights[f"{name}_fine"], a)
 
 
 @given(seed=seeds)
@@ -508,10 +512,10 @@ def test_p4_15_by_default_the_blocks_are_those_of_the_paper(seed):
     fine, a_fine = definition.parallel(
         *pairs, definition.scores_max(A, *plain(masks)), *plain(masks)
     )
-    close(output.detach(), torch.cat([joined(coarse), joined(fine)]))
+    assert_close(output.detach(), torch.cat([joined(coarse), joined(fine)]))
     for side in ("a_1", "a_2"):
-        close(weights[f"{side}_coarse"].detach(), numbers(a_coarse[side]))
-        close(weights[f"{side}_fine"].detach(), numbers(a_fine[side]))
+        assert_close(weights[f"{side}_coarse"].detach(), numbers(a_coarse[side]))
+        assert_close(weights[f"{side}_fine"].detach(), numbers(a_fine[side]))
 
 
 # --- errors ------------------------------------------------------------------------------------

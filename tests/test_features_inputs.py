@@ -12,12 +12,11 @@ import pytest
 import torch
 
 from attn_course import features
-from tests.features_by_hand import shaken
+from tests.features_by_hand import assert_close, shaken
 
 N_1, N_2, N_3 = 2, 3, 5
 D_1, D_2, D_3 = 3, 2, 5
 B, Q, S = 2, 3, 2
-close = partial(torch.testing.assert_close, rtol=1e-9, atol=1e-11)
 
 
 class Case(NamedTuple):
@@ -92,9 +91,9 @@ def test_a_batch_is_the_same_as_one_at_a_time(name):
     assert output.shape[-1] == getattr(layer, "d_out", output.shape[-1])
     for b in range(B):
         one, one_weights = layer(*(x[b] for x in (*queries, *sets, *masks)))
-        close(output[b], one)
+        assert_close(output[b], one)
         for a, wanted in zip(tensors(weights), tensors(one_weights), strict=True):
-            close(a[b], wanted)
+            assert_close(a[b], wanted)
 
 
 @every_layer
@@ -102,14 +101,14 @@ def test_several_batch_axes_and_a_mask_for_all_of_them_will_do(name):
     layer, queries, sets, masks = prepare(name, batch=(2, B))
     shared = [mask[0, 0] for mask in masks]  # without batch axes: the same for every example
     output, _ = layer(*queries, *sets, *shared)
-    close(output[1, 0], layer(*(x[1, 0] for x in (*queries, *sets)), *shared)[0])
+    assert_close(output[1, 0], layer(*(x[1, 0] for x in (*queries, *sets)), *shared)[0])
 
 
 @every_layer
 def test_a_mask_of_ones_changes_nothing(name):
     layer, queries, sets, masks = prepare(name)
     wanted, _ = layer(*queries, *sets)
-    close(layer(*queries, *sets, *(torch.ones_like(m) for m in masks))[0], wanted)
+    assert_close(layer(*queries, *sets, *(torch.ones_like(m) for m in masks))[0], wanted)
 
 
 @every_layer
@@ -119,7 +118,7 @@ def test_one_truth_value_can_stand_for_all_features_of_an_example(name):
     short[0][0] = False  # the first example has nothing in its first input
     output, _ = layer(*queries, *sets, *short)
     full = [s.expand_as(m) for s, m in zip(short, masks, strict=True)]
-    close(output, layer(*queries, *sets, *full)[0])
+    assert_close(output, layer(*queries, *sets, *full)[0])
 
 
 @every_layer
@@ -128,7 +127,7 @@ def test_weights_are_distributions_over_what_is_real(name):
     _, weights = layer(*queries, *sets, *masks)
     for a in tensors(weights):
         assert (a >= 0).all()
-        close(a.sum(-1), torch.ones_like(a.sum(-1)))
+        assert_close(a.sum(-1), torch.ones_like(a.sum(-1)))
         if a.shape[-1] != S or name not in ("hierarchical", "hierarchical, maps"):
             assert (a[..., -1] == 0).all()  # the padding
 
@@ -152,7 +151,7 @@ def test_padding_changes_nothing_and_gets_no_gradient(name, junk):
         padded.append(torch.cat([s, rest], dim=-2).requires_grad_())
         masks.append((torch.arange(s.shape[-2] + 4) < s.shape[-2]).expand(padded[-1].shape[:-1]))
     output, _ = layer(*queries, *padded, *masks)
-    close(output, wanted)
+    assert_close(output, wanted)
     (output**2).sum().backward()
     for p, mask in zip(padded, masks, strict=True):
         assert (p.grad[~mask] == 0).all()
@@ -239,11 +238,11 @@ def test_an_unbatched_input_can_meet_a_batch():
     layer, _, (first, second), _ = prepare("alternating")
     output, _ = layer(first[0], second)
     for b in range(B):
-        close(output[b], layer(first[0], second[b])[0])
+        assert_close(output[b], layer(first[0], second[b])[0])
     layer, _, (target, left, right), _ = prepare("rotatory")
     output, _ = layer(target[0], left, right[0])
     for b in range(B):
-        close(output[b], layer(target[0], left[b], right[0])[0])
+        assert_close(output[b], layer(target[0], left[b], right[0])[0])
 
 
 @every_layer
@@ -275,7 +274,7 @@ def test_another_alignment_takes_the_place_of_softmax_everywhere(make, name):
     _, queries, sets, _ = prepare(name)
     _, weights = make(align=evenly).double()(*queries, *sets)
     for a in tensors(weights):
-        close(a, torch.full_like(a, 1 / a.shape[-1]))
+        assert_close(a, torch.full_like(a, 1 / a.shape[-1]))
 
 
 # --- errors ------------------------------------------------------------------------------------

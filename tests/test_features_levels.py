@@ -1,7 +1,6 @@
 """Attention over levels against its definitions in loops, and properties P4.20–P4.25."""
 
 import re
-from functools import partial
 
 import pytest
 import torch
@@ -12,10 +11,9 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from attn_course.definitions import features as definition
 from attn_course.features import AttentionViaAttention, HierarchicalAttention
-from tests.features_by_hand import by_hand, keys_and_values, shaken
+from tests.features_by_hand import assert_close, by_hand, keys_and_values, shaken
 
 seeds = st.integers(0, 2**32 - 1)
-close = partial(torch.testing.assert_close, rtol=1e-9, atol=1e-11)
 
 
 def randn(generator, *size):
@@ -63,10 +61,10 @@ def test_attention_via_attention_agrees_with_its_definition_in_loops(seed):
             contexts, wanted = definition.via_attention(
                 query, at_words, at_characters, *scores, *plain
             )
-            close(output[i].detach(), numbers([*contexts["c_w"], *contexts["c_c"]]))
+            assert_close(output[i].detach(), numbers([*contexts["c_w"], *contexts["c_c"]]))
             assert set(weights) == set(wanted)
             for name, a in weights.items():
-                close(a[i].detach(), numbers(wanted[name]))
+                assert_close(a[i].detach(), numbers(wanted[name]))
 
 
 def test_attention_via_attention_agrees_with_pytorch_own_kernel():
@@ -77,7 +75,7 @@ def test_attention_via_attention_agrees_with_pytorch_own_kernel():
     output, _ = layer(queries, words, characters)
     c_w = scaled_dot_product_attention(queries, words, words)
     c_c = scaled_dot_product_attention(torch.cat([queries, c_w], -1), characters, characters)
-    close(output, torch.cat([c_w, c_c], -1))
+    assert_close(output, torch.cat([c_w, c_c], -1))
 
 
 def test_p4_20_blind_to_the_words_the_second_look_is_ordinary_attention():
@@ -91,7 +89,7 @@ def test_p4_20_blind_to_the_words_the_second_look_is_ordinary_attention():
     keys = characters.tolist()
     for i, query in enumerate(queries.tolist()):
         _, wanted = definition.attend(query, keys, keys, score)
-        close(weights["a_c"][i].detach(), numbers(wanted))
+        assert_close(weights["a_c"][i].detach(), numbers(wanted))
 
 
 def test_p4_20_otherwise_the_words_change_the_second_look():
@@ -106,7 +104,7 @@ def test_p4_21_a_single_word_is_found_by_every_query():
     _, (queries, words, characters), _ = draw(n_w=1)
     output, weights = via_attention()(queries, words, characters)
     assert (weights["a_w"] == 1).all()
-    close(output[:, :D_WORD], words.expand(Q, D_WORD))
+    assert_close(output[:, :D_WORD], words.expand(Q, D_WORD))
 
 
 def test_all_characters_are_attended_to_whatever_words_were_chosen():
@@ -123,7 +121,7 @@ def test_queries_of_one_step_can_ask_a_batch_of_sentences():
     batch = torch.stack([characters, -characters, 2 * characters])
     output, _ = layer(queries, words, batch)
     assert output.shape == (3, Q, D_WORD + D_CHARACTER)
-    close(output[1], layer(queries, words, -characters)[0])
+    assert_close(output[1], layer(queries, words, -characters)[0])
 
 
 # --- hierarchical attention --------------------------------------------------------------------
@@ -154,9 +152,9 @@ def test_hierarchical_agrees_with_its_definition_in_loops(seed):
         output, weights = layer(words, given_mask)
         masks = None if given_mask is None else given_mask.tolist()
         wanted, a_S, a_D = definition.hierarchical(pairs, *scores, *maps, masks)
-        close(output.detach(), numbers(wanted))
-        close(weights["a_S"].detach(), numbers(a_S))
-        close(weights["a_D"].detach(), numbers(a_D))
+        assert_close(output.detach(), numbers(wanted))
+        assert_close(weights["a_S"].detach(), numbers(a_S))
+        assert_close(weights["a_D"].detach(), numbers(a_D))
 
 
 def attended(vectors, score):
@@ -169,7 +167,7 @@ def attended(vectors, score):
 def test_hierarchical_agrees_with_pytorch_own_kernel():
     _, words, _ = document()
     layer = hierarchical()
-    close(layer(words)[0], attended(attended(words, layer.score_S), layer.score_D))
+    assert_close(layer(words)[0], attended(attended(words, layer.score_S), layer.score_D))
 
 
 def test_p4_22_the_only_sentence_is_the_document():
@@ -177,7 +175,7 @@ def test_p4_22_the_only_sentence_is_the_document():
     layer = hierarchical()
     output, weights = layer(words[:1])
     assert weights["a_D"].tolist() == [1.0]
-    close(output, weights["a_S"][0] @ words[0])
+    assert_close(output, weights["a_S"][0] @ words[0])
 
 
 def test_p4_23_uniform_weights_give_the_mean_of_the_sentences_means():
@@ -185,10 +183,12 @@ def test_p4_23_uniform_weights_give_the_mean_of_the_sentences_means():
     layer = hierarchical()
     layer.score_S.w.data.zero_()
     layer.score_D.w.data.zero_()
-    close(layer(words)[0], words.reshape(S * N, D).mean(0))  # equal lengths: the mean of all words
+    assert_close(
+        layer(words)[0], words.reshape(S * N, D).mean(0)
+    )  # equal lengths: the mean of all words
     mask = torch.tensor([[True, False, False], [True, True, True]])
     output, _ = layer(words, mask)
-    close(output, (words[0, 0] + words[1].mean(0)) / 2)
+    assert_close(output, (words[0, 0] + words[1].mean(0)) / 2)
     assert not torch.allclose(output, words[mask].mean(0))
 
 
@@ -197,9 +197,9 @@ def test_p4_24_the_order_of_words_and_of_sentences_does_not_matter():
     layer = hierarchical()
     output, weights = layer(words)
     permuted, permuted_weights = layer(words.flip(0)[:, [2, 0, 1]])
-    close(permuted, output)
-    close(permuted_weights["a_S"], weights["a_S"].flip(0)[:, [2, 0, 1]])
-    close(permuted_weights["a_D"], weights["a_D"].flip(0))
+    assert_close(permuted, output)
+    assert_close(permuted_weights["a_S"], weights["a_S"].flip(0)[:, [2, 0, 1]])
+    assert_close(permuted_weights["a_D"], weights["a_D"].flip(0))
 
 
 def test_p4_24_moving_a_word_to_another_sentence_changes_the_document():
@@ -220,9 +220,9 @@ def test_p4_25_padding_words_and_padding_sentences_change_nothing(junk):
     mask = torch.zeros(S + 2, N + 2, dtype=torch.bool)
     mask[:S, :N] = True
     output, weights = layer(padded, mask)
-    close(output, wanted)
-    close(weights["a_S"][:S, :N], wanted_weights["a_S"])
-    close(weights["a_D"][:S], wanted_weights["a_D"])
+    assert_close(output, wanted)
+    assert_close(weights["a_S"][:S, :N], wanted_weights["a_S"])
+    assert_close(weights["a_D"][:S], wanted_weights["a_D"])
     assert (weights["a_S"][~mask] == 0).all()
     assert (weights["a_D"][S:] == 0).all()
 
@@ -232,7 +232,7 @@ def test_p4_25_an_empty_sentence_in_the_middle_is_left_out():
     layer = hierarchical()
     three = torch.stack([words[0], torch.full_like(words[0], 9.0), words[1]])
     mask = torch.tensor([True, False, True])[:, None].expand(3, N)
-    close(layer(three, mask)[0], layer(words)[0])
+    assert_close(layer(three, mask)[0], layer(words)[0])
 
 
 class Encoder(nn.Module):
@@ -258,13 +258,13 @@ def test_a_sentence_encoder_stands_between_the_levels():
     assert output.shape == (1, 14)
     sentences = attended(words, layer.score_S)
     states, _ = layer.sentence_encoder.gru(sentences)
-    close(output[0], attended(states, layer.score_D))
+    assert_close(output[0], attended(states, layer.score_D))
     padded = torch.full((1, S + 3, N, D), float("nan"), dtype=torch.float64)
     padded[0, 1], padded[0, 3] = words
     mask = torch.tensor([False, True, False, True, False])[:, None].expand(S + 3, N)
     padded_output, padded_weights = layer(padded, mask)
-    close(padded_output, output)
-    close(padded_weights["a_D"][0, [1, 3]], weights["a_D"][0])
+    assert_close(padded_output, output)
+    assert_close(padded_weights["a_D"][0, [1, 3]], weights["a_D"][0])
 
 
 # --- errors ------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """Meta-embeddings against their definition in loops, and properties P4.26–P4.29."""
 
 import re
-from functools import partial
 
 import pytest
 import torch
@@ -12,11 +11,10 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from attn_course.definitions import features as definition
 from attn_course.features import MetaEmbedding
-from tests.features_by_hand import shaken
+from tests.features_by_hand import assert_close, shaken
 
 N, D_E, D_T = 2, (3, 7, 5), 11  # N words, three embeddings of each
 E = len(D_E)
-close = partial(torch.testing.assert_close, rtol=1e-9, atol=1e-11)
 
 
 def draw(seed=0, d_e=D_E):
@@ -50,8 +48,8 @@ def test_meta_embedding_agrees_with_its_definition_in_loops(weighting, seed):
                 weighting,
                 None if given_mask is None else given_mask[word].tolist(),
             )
-            close(x[word].detach(), torch.tensor(wanted, dtype=torch.float64))
-            close(weights[word].detach(), torch.tensor(a, dtype=torch.float64))
+            assert_close(x[word].detach(), torch.tensor(wanted, dtype=torch.float64))
+            assert_close(weights[word].detach(), torch.tensor(a, dtype=torch.float64))
 
 
 def mapped(layer, embeddings):
@@ -63,14 +61,14 @@ def test_meta_embedding_agrees_with_pytorch_own_kernel():
     layer = meta()
     features = mapped(layer, embeddings)
     theirs = scaled_dot_product_attention(layer.u.expand(N, 1, -1), features, features, scale=1.0)
-    close(layer(embeddings)[0], theirs[:, 0])
+    assert_close(layer(embeddings)[0], theirs[:, 0])
 
 
 def test_the_weights_are_normalised_over_the_types_for_each_word():
     _, embeddings, _ = draw()
     _, weights = meta()(embeddings)
     assert weights.shape == (N, E)
-    close(weights.sum(-1), torch.ones(N, dtype=torch.float64))
+    assert_close(weights.sum(-1), torch.ones(N, dtype=torch.float64))
 
 
 def test_the_number_of_parameters_is_the_one_stated():
@@ -81,7 +79,7 @@ def test_the_number_of_parameters_is_the_one_stated():
 def test_p4_26_a_single_embedding_is_only_mapped():
     _, embeddings, _ = draw(d_e=(7,))
     layer = meta(d_e=(7,))
-    close(layer(embeddings)[0], layer.maps[0](embeddings[0]))
+    assert_close(layer(embeddings)[0], layer.maps[0](embeddings[0]))
 
 
 def test_p4_27_beta_cancels_in_a_softmax():
@@ -91,7 +89,7 @@ def test_p4_27_beta_cancels_in_a_softmax():
     (x**2).sum().backward()
     assert layer.beta.grad.abs() < 1e-12  # dead by algebra
     layer.beta.data += 3.0
-    close(layer(embeddings)[0], x)
+    assert_close(layer(embeddings)[0], x)
 
 
 def test_p4_27_beta_counts_in_a_gate():
@@ -112,8 +110,8 @@ def test_p4_28_permuting_the_types_with_their_maps_changes_nothing(weighting):
     permuted.maps = nn.ModuleList(layer.maps[i] for i in order)
     x, weights = layer(embeddings, mask)
     again, permuted_weights = permuted([embeddings[i] for i in order], mask[:, order])
-    close(again, x)
-    close(permuted_weights, weights[:, order])
+    assert_close(again, x)
+    assert_close(permuted_weights, weights[:, order])
 
 
 def test_p4_29_without_learning_the_weights_every_type_counts_alike():
@@ -121,12 +119,12 @@ def test_p4_29_without_learning_the_weights_every_type_counts_alike():
     layer = meta(weighting="uniform")
     assert {name.split(".")[0] for name, _ in layer.named_parameters()} == {"maps"}
     x, weights = layer(embeddings)
-    close(weights, torch.full((N, E), 1 / E, dtype=torch.float64))
-    close(x, mapped(layer, embeddings).mean(-2))
+    assert_close(weights, torch.full((N, E), 1 / E, dtype=torch.float64))
+    assert_close(x, mapped(layer, embeddings).mean(-2))
     attentive = meta()
     attentive.load_state_dict(layer.state_dict(), strict=False)
     attentive.u.data.zero_()  # attention that finds nothing to choose
-    close(attentive(embeddings)[0], x)
+    assert_close(attentive(embeddings)[0], x)
 
 
 def test_p4_29_equal_weights_are_one_linear_map_of_the_concatenation():
@@ -134,7 +132,7 @@ def test_p4_29_equal_weights_are_one_linear_map_of_the_concatenation():
     layer = meta(weighting="uniform")
     W = torch.cat([m.weight for m in layer.maps], dim=1) / E
     b = sum(m.bias for m in layer.maps) / E
-    close(layer(embeddings)[0], nn.functional.linear(torch.cat(embeddings, -1), W, b))
+    assert_close(layer(embeddings)[0], nn.functional.linear(torch.cat(embeddings, -1), W, b))
 
 
 @pytest.mark.parametrize("weighting", ["softmax", "gate", "uniform"])
@@ -148,8 +146,8 @@ def test_a_missing_embedding_counts_for_nothing(weighting, junk):
     wanted, wanted_weights = fewer(embeddings[:2])
     embeddings[2].fill_(junk)
     x, weights = layer(embeddings, torch.tensor([True, True, False]))
-    close(x, wanted)
-    close(weights[:, :2], wanted_weights)
+    assert_close(x, wanted)
+    assert_close(weights[:, :2], wanted_weights)
     assert (weights[:, 2] == 0).all()
     (x**2).sum().backward()
     for name, parameter in layer.named_parameters():
@@ -210,8 +208,10 @@ def test_an_encoder_is_scored_in_place_of_the_embeddings():
     features = mapped(layer, embeddings)
     states = [layer.encoder.lstm(features[:, i])[0] for i in range(E)]  # one sequence a type
     scores = [nn.functional.linear(h, layer.u[None], layer.beta) for h in states]
-    close(weights, torch.cat(scores, -1).softmax(-1))
-    close(x, torch.bmm(weights[:, None], features)[:, 0])  # what is averaged stays the embeddings
+    assert_close(weights, torch.cat(scores, -1).softmax(-1))
+    assert_close(
+        x, torch.bmm(weights[:, None], features)[:, 0]
+    )  # what is averaged stays the embeddings
     other, _ = layer([embeddings[0].flip(0), *embeddings[1:]])
     assert not torch.allclose(other, x)
 

@@ -1,7 +1,6 @@
 """Rotatory attention against its definition in loops, and properties P4.16–P4.19."""
 
 import re
-from functools import partial
 
 import pytest
 import torch
@@ -11,13 +10,12 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from attn_course.definitions import features as definition
 from attn_course.features import RotatoryAttention
-from tests.features_by_hand import by_hand, keys_and_values, shaken
+from tests.features_by_hand import assert_close, by_hand, keys_and_values, shaken
 
 N_T, N_L, N_R = 2, 3, 5
 D_F = D_T, D_L, D_R = 7, 11, 13
 D_K, D_V = (17, 19, 23), (D_T, 5, 3)  # several hops need values as wide as the target
 NAMES = ("r_l", "r_r", "r_lt", "r_rt")
-close = partial(torch.testing.assert_close, rtol=1e-9, atol=1e-11)
 
 
 def draw(seed=0, sizes=(N_T, N_L, N_R), widths=D_F):
@@ -59,12 +57,12 @@ def test_rotatory_agrees_with_its_definition_in_loops(hops, seed):
             right_mask=right_mask,
         )
         flat = [x for name in NAMES for x in contexts[name]]
-        close(output.detach(), torch.tensor(flat, dtype=torch.float64))
+        assert_close(output.detach(), torch.tensor(flat, dtype=torch.float64))
         assert len(weights) == hops
         for ours, theirs in zip(weights, wanted, strict=True):
             assert set(ours) == set(theirs)
             for name, a in ours.items():
-                close(a.detach(), torch.tensor(theirs[name], dtype=torch.float64))
+                assert_close(a.detach(), torch.tensor(theirs[name], dtype=torch.float64))
 
 
 def test_each_of_the_four_scores_has_its_own_matrix_and_number():
@@ -93,14 +91,14 @@ def test_rotatory_with_dot_products_agrees_with_pytorch_own_kernel():
         r_r = scaled_dot_product_attention(r_rt, right, right)
         r_lt = scaled_dot_product_attention(r_l, target, target)
         r_rt = scaled_dot_product_attention(r_r, target, target)
-    close(output, torch.cat([r_l[0], r_r[0], r_lt[0], r_rt[0]]))
+    assert_close(output, torch.cat([r_l[0], r_r[0], r_lt[0], r_rt[0]]))
 
 
 @pytest.mark.parametrize("hops", [1, 3])
 def test_p4_16_a_target_of_one_word_is_found_from_both_sides(hops):
     _, (target, left, right), _ = draw(sizes=(1, N_L, N_R))
     output, weights = rotatory(hops=hops)(target, left, right)
-    close(output[D_L + D_R :], target[0].repeat(2))
+    assert_close(output[D_L + D_R :], target[0].repeat(2))
     assert weights[-1]["a_lt"].tolist() == weights[-1]["a_rt"].tolist() == [1.0]
 
 
@@ -112,9 +110,9 @@ def test_p4_17_equal_contexts_with_tied_parameters_give_equal_sides(hops):
     layer.score_rt.load_state_dict(layer.score_lt.state_dict())
     output, weights = layer(target, left, left)
     r_l, r_r, r_lt, r_rt = output.split([D_L, D_L, D_T, D_T])
-    close(r_l, r_r)
-    close(r_lt, r_rt)
-    close(weights[-1]["a_lt"], weights[-1]["a_rt"])
+    assert_close(r_l, r_r)
+    assert_close(r_lt, r_rt)
+    assert_close(weights[-1]["a_lt"], weights[-1]["a_rt"])
 
 
 def test_p4_18_the_first_of_several_hops_is_the_plain_rotation():
@@ -123,7 +121,7 @@ def test_p4_18_the_first_of_several_hops_is_the_plain_rotation():
     _, several = rotatory(hops=3)(*features, *masks)
     assert len(plain) == 1
     for name, a in plain[0].items():
-        close(several[0][name], a)
+        assert_close(several[0][name], a)
 
 
 def test_p4_18_a_second_hop_asks_the_left_with_the_left_and_the_right_with_the_right():
@@ -135,8 +133,8 @@ def test_p4_18_a_second_hop_asks_the_left_with_the_left_and_the_right_with_the_r
     # A target of one word is its own mean, so the plain layer can ask with any vector.
     _, from_left = rotatory(hops=1)(r_lt[None], left, right)
     _, from_right = rotatory(hops=1)(r_rt[None], left, right)
-    close(weights[1]["a_l"], from_left[0]["a_l"])
-    close(weights[1]["a_r"], from_right[0]["a_r"])
+    assert_close(weights[1]["a_l"], from_left[0]["a_l"])
+    assert_close(weights[1]["a_r"], from_right[0]["a_r"])
 
 
 @pytest.mark.parametrize("hops", [1, 2])
@@ -154,10 +152,10 @@ def test_p4_19_an_empty_context_is_zero_and_makes_the_target_uniform(hops, how):
         output, weights = layer(target, left[:0], right)
         assert weights[-1]["a_l"].shape == (0,)
     assert (output[:D_L] == 0).all()
-    close(weights[-1]["a_lt"], torch.full((N_T,), 1 / N_T, dtype=torch.float64))
-    close(output[D_L + D_R : -D_T], target.mean(0))
-    close(output[D_L : D_L + D_R], wanted[D_L : D_L + D_R])  # the other side does not notice
-    close(output[-D_T:], wanted[-D_T:])
+    assert_close(weights[-1]["a_lt"], torch.full((N_T,), 1 / N_T, dtype=torch.float64))
+    assert_close(output[D_L + D_R : -D_T], target.mean(0))
+    assert_close(output[D_L : D_L + D_R], wanted[D_L : D_L + D_R])  # the other side does not notice
+    assert_close(output[-D_T:], wanted[-D_T:])
 
 
 def test_p4_19_in_a_batch_each_example_may_stand_at_an_edge():
@@ -168,9 +166,9 @@ def test_p4_19_in_a_batch_each_example_may_stand_at_an_edge():
     right_mask = torch.ones(3, N_R, dtype=torch.bool)
     left_mask[0], right_mask[2] = False, False
     output, _ = layer(*batch, None, left_mask, right_mask)
-    close(output[0], layer(target, left[:0], right)[0])
-    close(output[1], layer(target, left, right)[0])
-    close(output[2], layer(target, left, right[:0])[0])
+    assert_close(output[0], layer(target, left[:0], right)[0])
+    assert_close(output[1], layer(target, left, right)[0])
+    assert_close(output[2], layer(target, left, right[:0])[0])
 
 
 def test_p4_19_a_batch_without_any_left_context_trains_without_nan():

@@ -51,7 +51,7 @@ def numbers(module):
     return {name: p.detach().numpy() for name, p in module.named_parameters()}
 
 
-def close(tensors, wanted):
+def assert_close(tensors, wanted):
     np.testing.assert_allclose(tensors.detach(), wanted, atol=1e-10)
 
 
@@ -79,8 +79,8 @@ def test_any_score_with_basic_queries_agrees_with_loops(score, seed):
     for b, i in np.ndindex(B, Q):
         keys, values = projected(layer, features[b], MASK[b])
         c, a = attention_definition.attend(queries[b, i].numpy(), keys, values, by_loops)
-        close(contexts[b, i], c)
-        close(weights[b, i, MASK[b]], a)
+        assert_close(contexts[b, i], c)
+        assert_close(weights[b, i, MASK[b]], a)
 
 
 def test_a_removed_query_agrees_with_loops():
@@ -92,8 +92,8 @@ def test_a_removed_query_agrees_with_loops():
         keys, values = projected(layer, features[b], MASK[b])
         by_loops = partial(score_definition.no_query, **p)
         c, a = attention_definition.attend((), keys, values, lambda _, k, f=by_loops: f(k))
-        close(contexts[b, 0], c)
-        close(weights[b, 0, MASK[b]], a)
+        assert_close(contexts[b, 0], c)
+        assert_close(weights[b, 0, MASK[b]], a)
 
 
 @pytest.mark.parametrize("capsules", [0, 3])
@@ -107,8 +107,8 @@ def test_learned_queries_agree_with_loops(capsules):
         c, a = attention_definition.attend(
             numbers(layer)["q"][i], keys, values, score_definition.dot
         )
-        close(contexts[b, i], c)
-        close(weights[b, i, MASK[b]], a)
+        assert_close(contexts[b, i], c)
+        assert_close(weights[b, i, MASK[b]], a)
 
 
 def test_self_attention_agrees_with_loops():
@@ -120,8 +120,8 @@ def test_self_attention_agrees_with_loops():
         c, a = query_definition.self_attention(
             features[b].numpy(), p["W_Q.weight"], p["W_K.weight"], p["W_V.weight"], mask[b].tolist()
         )
-        close(contexts[b], c)
-        close(weights[b], a)
+        assert_close(contexts[b], c)
+        assert_close(weights[b], a)
 
 
 @pytest.mark.parametrize("query", ["basic", "removed"])
@@ -138,8 +138,8 @@ def test_a_weight_for_every_feature_agrees_with_loops(query):
         keys, values = projected(layer, features[b], MASK[b])
         ask = queries[b, i].numpy() if query == "basic" else ()
         c, a = multi_definition.attend_multi(multi_definition.multi_scores(ask, keys, **p), values)
-        close(contexts[b, i], c)
-        close(weights[b, i, MASK[b]], a)
+        assert_close(contexts[b, i], c)
+        assert_close(weights[b, i, MASK[b]], a)
 
 
 @pytest.mark.parametrize("query", ["basic", "self", "learned"])
@@ -159,8 +159,8 @@ def test_heads_agree_with_loops(query):
             asks[i].numpy(), features[b].numpy(), features[b].numpy(), heads, p["W_O.weight"],
             mask=MASK[b].tolist(),
         )  # fmt: skip
-        close(contexts[b, i], c)
-        close(weights[b, :, i], a)
+        assert_close(contexts[b, i], c)
+        assert_close(weights[b, :, i], a)
 
 
 @pytest.mark.parametrize("query", ["basic", "self"])
@@ -178,9 +178,9 @@ def test_hops_agree_with_loops(query):
         real = features[b, MASK[b]].numpy()
         asked = queries[b].numpy() if query == "basic" else real
         cs, all_a = query_definition.multi_hop(asked, real, scores, query_scores, "both")
-        close(contexts[b, 0], cs[-1])
+        assert_close(contexts[b, 0], cs[-1])
         for ours, a in zip(weights, all_a, strict=True):
-            close(ours[b, 0, MASK[b]], a)
+            assert_close(ours[b, 0, MASK[b]], a)
 
 
 def test_heads_and_hops_refine_the_features_layer_after_layer():
@@ -219,7 +219,7 @@ def test_alignments_of_scores_agree_with_loops(align):
             wanted = align_definition.local_monotonic(e, i + 1, D, mask)
         else:
             wanted = getattr(align_definition, align)(e, mask)
-        close(weights[b, i], wanted)
+        assert_close(weights[b, i], wanted)
 
 
 def test_a_predicted_window_agrees_with_loops_and_counts_the_words_there_are():
@@ -237,7 +237,7 @@ def test_a_predicted_window_agrees_with_loops_and_counts_the_words_there_are():
                 queries[b, i].numpy(), p["w_p"], p["W_p"], lengths[b]
             )
             real = mask[b].tolist() if given_mask is not None else None
-            close(weights[b, i], align_definition.local_predictive(e, place, 2, real))
+            assert_close(weights[b, i], align_definition.local_predictive(e, place, 2, real))
 
 
 def test_hard_alignment_draws_one_key_as_often_as_softmax_says():
@@ -265,10 +265,10 @@ def test_reinforced_alignment_is_softmax_over_a_drawn_subset_and_its_selector_le
         assert not chosen[~MASK[b]].any()
         for i in range(Q):
             e = scores_by_loops(layer, features[b], queries[b])[i]
-            close(weights[b, i], align_definition.softmax(e, chosen.tolist()))
+            assert_close(weights[b, i], align_definition.softmax(e, chosen.tolist()))
         chances = align_definition.selection_probabilities(features[b, MASK[b]].numpy(), **p)
         wanted = align_definition.selection_log_probability(chances, chosen[MASK[b]].tolist())
-        close(layer.one.align.log_probability[b], wanted)
+        assert_close(layer.one.align.log_probability[b], wanted)
     layer.one.align.log_probability.sum().backward()
     for name, parameter in layer.one.align.named_parameters():
         assert parameter.grad.abs().max() > 1e-9, name
@@ -649,8 +649,8 @@ def test_a_feature_that_nobody_may_see_can_still_ask():
             np.eye(D_F),
             strictly_before.tolist(),
         )
-        close(contexts[b], c)
-        close(weights[b], a)
+        assert_close(contexts[b], c)
+        assert_close(weights[b], a)
 
 
 @pytest.mark.parametrize("name", LAYERS)

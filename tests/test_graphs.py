@@ -225,7 +225,7 @@ def test_gat_agrees_with_pytorch_geometric(geometric, combine, d_e):
         if d_e is not None:
             theirs.lin_edge.weight.copy_(ours.W_e.flatten(0, 1))
             theirs.att_edge[0] = ours.a_3
-    compare_with_theirs(ours, theirs, d_e)
+    assert_equal_to_theirs(ours, theirs, d_e)
 
 
 @pytest.mark.parametrize("combine", ["concat", "average"])
@@ -250,10 +250,10 @@ def test_gatv2_agrees_with_pytorch_geometric(geometric, combine, d_e):
         theirs.att[0] = ours.a
         if d_e is not None:
             theirs.lin_edge.weight.copy_(ours.W_e.flatten(0, 1))
-    compare_with_theirs(ours, theirs, d_e)
+    assert_equal_to_theirs(ours, theirs, d_e)
 
 
-def compare_with_theirs(ours, theirs, d_e):
+def assert_equal_to_theirs(ours, theirs, d_e):
     edges, features = some_edges(), tensor(N, D_F)
     edge_features = None if d_e is None else tensor(E, d_e, seed=3)
     output, weights = ours(features, edges, edge_features)

@@ -139,10 +139,10 @@ def test_gradient_descent_finds_the_bandwidth_that_predicts_best(curve):
     assert path[-1] == pytest.approx(4.929, abs=1e-3)
     grid = np.arange(0, 5, 0.1)
 
-    def test_error(w):
+    def error_of(w):
         return np.mean((nw.regress(grid, *curve, w) - nw.true_curve(grid)) ** 2)
 
-    errors = [test_error(w) for w in (0.0, 1.0, path[-1], 60.0)]
+    errors = [error_of(w) for w in (0.0, 1.0, path[-1], 60.0)]
     np.testing.assert_allclose(errors, [0.889, 0.301, 0.028, 0.266], atol=1e-3)
 
 
