@@ -5,6 +5,7 @@ NumPy arrays, PyTorch tensors and others. This private module holds the few plac
 libraries differ, and the checks that turn a bad input into a sentence that helps.
 """
 
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import array_api_compat
@@ -74,6 +75,23 @@ def require_shape(wanted: tuple[int, ...], layout: str, **arrays: Array) -> None
                 f"{name} must be {layout} = {wanted}, but is {shape(array)}. "
                 "Check the order of its axes and the widths of what it is used with."
             )
+
+
+def require_choice(name: str, given: str, choices: Iterable[str]) -> None:
+    """Raise unless `given` is one of the `choices` of the argument `name`."""
+    listed = list(choices)
+    if given not in listed:
+        raise ValueError(f"{name} must be one of {', '.join(listed)}, but is {given!r}.")
+
+
+def require_values(keys: Array, values: Array) -> None:
+    """Raise unless there are as many values as keys."""
+    if keys.shape[-2] != values.shape[-2]:
+        raise ValueError(
+            f"each key needs its value: keys are {shape(keys)}, values are {shape(values)}, "
+            f"so {keys.shape[-2]} keys meet {values.shape[-2]} values. "
+            "Both must have the same axis k, the one before the last."
+        )
 
 
 def require_keys(scores: Array, axis: int) -> None:

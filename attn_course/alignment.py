@@ -63,9 +63,9 @@ def softmax(
         scores = scores / temperature
     if mask is None:
         return softmax_along(xp, scores, axis)
-    weights = softmax_along(xp, _hide(xp, scores, mask, axis), axis)
+    hidden, row_lives = _hide(xp, scores, mask, axis)
+    weights = softmax_along(xp, hidden, axis)
     # exp(-inf) is 0: only the rows that are masked out whole still have weights to lose.
-    row_lives = xp.any(mask, axis=axis, keepdims=True)
     return weights * xp.astype(row_lives, weights.dtype)
 
 
@@ -378,16 +378,16 @@ def window_mask(q: int, k: int, half_width: int, like: Array | None = None) -> A
 # --- shared -----------------------------------------------------------------------------------
 
 
-def _hide(xp: Any, scores: Array, mask: Array, axis: int) -> Array:
+def _hide(xp: Any, scores: Array, mask: Array, axis: int) -> tuple[Array, Array]:
     """Return the scores with -inf where the mask is False, except in rows masked out whole.
 
     There a finite number keeps softmax and its gradient free of NaN; the caller sets those
-    weights to 0.
+    weights to 0. Also returns which rows are not masked out whole.
     """
     require_mask(mask, scores)
     row_lives = xp.any(mask, axis=axis, keepdims=True)
     elsewhere = xp.where(row_lives, -inf, xp.zeros_like(row_lives, dtype=scores.dtype))
-    return xp.where(mask, scores, elsewhere)
+    return xp.where(mask, scores, elsewhere), row_lives
 
 
 def _sorted_ready(scores: Array, mask: Array | None) -> tuple[Any, Array, Array | None]:
@@ -396,7 +396,7 @@ def _sorted_ready(scores: Array, mask: Array | None) -> tuple[Any, Array, Array 
     require_keys(scores, -1)
     if mask is None:
         return xp, scores - xp.max(scores, axis=-1, keepdims=True), None
-    hidden = _hide(xp, scores, mask, axis=-1)
+    hidden, _row_lives = _hide(xp, scores, mask, axis=-1)
     shifted = hidden - xp.max(hidden, axis=-1, keepdims=True)
     far_below = xp.full_like(shifted, -100.0)  # both sparse maps give 0 from 2 below the best on
     return xp, xp.where(mask, shifted, far_below), mask

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attn_course._arrays import Array, namespace, require_axes, require_mask, shape
+from attn_course._arrays import Array, namespace, require_axes, require_mask, require_values, shape
 from attn_course.alignment import softmax
 from attn_course.scoring import scaled_dot
 
@@ -48,12 +48,7 @@ def attend(
     """
     namespace(queries=queries, keys=keys, values=values, mask=mask)
     require_axes(2, "(..., k, d_v)", values=values)
-    if keys.shape[-2] != values.shape[-2]:
-        raise ValueError(
-            f"each key needs its value: keys are {shape(keys)}, values are {shape(values)}, "
-            f"so {keys.shape[-2]} keys meet {values.shape[-2]} values. "
-            "Both must have the same axis k, the one before the last."
-        )
+    require_values(keys, values)
     scores = score(queries, keys)  # (..., q, k)
     if mask is None:
         weights = align(scores)

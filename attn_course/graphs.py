@@ -20,7 +20,7 @@ from math import inf, sqrt
 import torch
 from torch import Tensor, nn
 
-from attn_course._arrays import require_axes, require_mask, require_shape, shape
+from attn_course._arrays import require_axes, require_choice, require_mask, require_shape, shape
 from attn_course.activations import Activation, activation, leaky_relu
 
 COMBINE = ("concat", "average")
@@ -120,8 +120,7 @@ class _GraphLayer(nn.Module, ABC):
         super().__init__()
         if heads < 1:
             raise ValueError(f"heads must be at least 1, but is {heads}.")
-        if combine not in COMBINE:
-            raise ValueError(f"combine must be one of {', '.join(COMBINE)}, but is {combine!r}.")
+        require_choice("combine", combine, COMBINE)
         self.d_f, self.d_e, self.heads, self.combine = d_f, d_e, heads, combine
         self.act = activation(act)
         self.W_e = None if d_e is None else nn.Parameter(_glorot(heads, d_head, d_e))

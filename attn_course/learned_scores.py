@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from attn_course import scoring
+from attn_course._arrays import require_choice
 from attn_course.activations import Activation
 
 SCORES = (
@@ -126,8 +127,7 @@ def make_score(
     >>> sum(p.numel() for p in make_score("general", d_q=3, d_k=5).parameters())
     15
     """
-    if kind not in SCORES:
-        raise ValueError(f"score must be one of {', '.join(SCORES)}, but is {kind!r}.")
+    require_choice("score", kind, SCORES)
     if kind == "additive":
         return AdditiveScore(d_q, d_k, d_w or d_k, act)
     if kind == "general":

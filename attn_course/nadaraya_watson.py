@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from attn_course._arrays import Array, namespace, require_axes
+from attn_course._arrays import Array, namespace, require_axes, require_choice
 from attn_course.alignment import softmax
 from attn_course.attention import attend
 
@@ -146,8 +146,7 @@ def leave_one_out_mask(n: int) -> np.ndarray:
 
 
 def _kernel(name: str) -> Callable[[Array], Array]:
-    if name not in KERNELS:
-        raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, but is {name!r}.")
+    require_choice("kernel", name, KERNELS)
     return KERNELS[name]
 
 

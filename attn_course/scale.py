@@ -18,7 +18,7 @@ from math import inf
 import torch
 from torch import Tensor
 
-from attn_course._arrays import require_axes, require_keys, require_mask, shape
+from attn_course._arrays import require_axes, require_keys, require_mask, require_values, shape
 from attn_course.activations import elu
 from attn_course.attention import Score, attend, reaches
 from attn_course.scoring import scaled_dot
@@ -178,10 +178,7 @@ class KeyValueCache:
     def _require_like_before(self, keys: Tensor, values: Tensor) -> None:
         require_axes(2, "(..., new, d_k)", keys=keys)
         require_axes(2, "(..., new, d_v)", values=values)
-        if keys.shape[-2] != values.shape[-2]:
-            raise ValueError(
-                f"each key needs its value: keys are {shape(keys)}, values are {shape(values)}."
-            )
+        require_values(keys, values)
         if torch.is_grad_enabled() and (keys.requires_grad or values.requires_grad):
             raise ValueError(
                 "a cache is written in place and can't be trained through. Decode under "
@@ -266,11 +263,7 @@ def _require_fit(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[int, in
     require_axes(2, "(..., q, d_q)", queries=queries)
     require_axes(2, "(..., k, d_k)", keys=keys)
     require_axes(2, "(..., k, d_v)", values=values)
-    if keys.shape[-2] != values.shape[-2]:
-        raise ValueError(
-            f"each key needs its value: keys are {shape(keys)}, values are {shape(values)}. "
-            "Both must have the same axis k, the one before the last."
-        )
+    require_values(keys, values)
     return queries.shape[-2], keys.shape[-2]
 
 

@@ -15,7 +15,14 @@ from collections.abc import Callable
 from math import prod, sqrt
 from typing import Any
 
-from attn_course._arrays import Array, namespace, require_axes, require_same_width, require_shape
+from attn_course._arrays import (
+    Array,
+    namespace,
+    require_axes,
+    require_choice,
+    require_same_width,
+    require_shape,
+)
 from attn_course.activations import Activation, activation
 
 SIMILARITIES = ("cosine", "euclidean", "squared_euclidean")
@@ -146,16 +153,15 @@ def similarity(queries: Array, keys: Array, kind: str = "cosine", scale: float =
     """
     xp = namespace(queries=queries, keys=keys)
     _require_comparable(queries, keys, "similarity")
+    require_choice("kind", kind, SIMILARITIES)
     if kind == "cosine":
         return (scale * _unit(xp, queries)) @ _unit(xp, keys).mT
     if kind == "squared_euclidean":
         return -0.5 * scale * _squared_distances(xp, queries, keys)
-    if kind == "euclidean":
-        squares = _squared_distances(xp, queries, keys)
-        apart = squares > 0  # the root has no slope at 0: there distance and gradient are 0
-        roots = xp.sqrt(xp.where(apart, squares, xp.ones_like(squares)))
-        return -scale * xp.where(apart, roots, xp.zeros_like(roots))
-    raise ValueError(f"kind must be one of {', '.join(SIMILARITIES)}, but is {kind!r}.")
+    squares = _squared_distances(xp, queries, keys)
+    apart = squares > 0  # the root has no slope at 0: there distance and gradient are 0
+    roots = xp.sqrt(xp.where(apart, squares, xp.ones_like(squares)))
+    return -scale * xp.where(apart, roots, xp.zeros_like(roots))
 
 
 def no_query(

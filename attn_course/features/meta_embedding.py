@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from attn_course._arrays import shape
+from attn_course._arrays import require_choice, shape
 from attn_course.activations import sigmoid
 from attn_course.alignment import softmax
 from attn_course.features._inputs import FeatureSet, require_feature_mask, summarise
@@ -51,10 +51,7 @@ class MetaEmbedding(nn.Module):
         d_h: int | None = None,
     ) -> None:
         super().__init__()
-        if weighting not in WEIGHTINGS:
-            raise ValueError(
-                f"weighting must be one of {', '.join(WEIGHTINGS)}, but is {weighting!r}."
-            )
+        require_choice("weighting", weighting, WEIGHTINGS)
         if len(d_e) == 0:
             raise ValueError("d_e must give the width of at least one embedding, but is empty.")
         self.d_e = tuple(d_e)

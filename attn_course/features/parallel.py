@@ -5,6 +5,7 @@ from math import inf
 
 from torch import Tensor, nn
 
+from attn_course._arrays import require_choice
 from attn_course.activations import Activation, activation
 from attn_course.alignment import softmax
 from attn_course.attention import Align
@@ -68,9 +69,9 @@ class ParallelCoAttention(nn.Module):
         d_v: Sequence[int] | None = None,
     ) -> None:
         super().__init__()
-        _require_choice("affinity", affinity, AFFINITIES)
-        _require_choice("scores", scores, SCORES)
-        _require_choice("combine", combine, COMBINATIONS)
+        require_choice("affinity", affinity, AFFINITIES)
+        require_choice("scores", scores, SCORES)
+        require_choice("combine", combine, COMBINATIONS)
         self.input_1, self.input_2 = make_inputs(("features_1", "features_2"), d_f, d_k, d_v)
         d_k1, d_k2, d_v1, d_v2 = (
             self.input_1.d_k,
@@ -156,8 +157,3 @@ def _largest(A: Tensor, mask: Tensor | None) -> Tensor:
     if mask is not None:
         best = best.masked_fill(~mask.any(-1, keepdim=True), 0.0)
     return best
-
-
-def _require_choice(name: str, given: str, choices: Sequence[str]) -> None:
-    if given not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, but is {given!r}.")

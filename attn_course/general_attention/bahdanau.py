@@ -8,7 +8,8 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attn_course._arrays import shape
 from attn_course.attention import attend
-from attn_course.general_attention.gated_update import GatedUpdate, uniform
+from attn_course.general_attention.gated_update import GatedUpdate
+from attn_course.learned_scores import uniform
 
 
 class Source(NamedTuple):
@@ -55,14 +56,14 @@ class BahdanauSeq2Seq(nn.Module):
         self.source_embedding = nn.Embedding(source_words, d_e)
         self.target_embedding = nn.Embedding(target_words, d_e)
         self.encoder = nn.GRU(d_e, n, batch_first=True, bidirectional=True)
-        self.W_s = nn.Parameter(uniform(n, n))
-        self.W_a = nn.Parameter(uniform(d_w, n))
-        self.U_a = nn.Parameter(uniform(d_w, 2 * n))
-        self.v_a = nn.Parameter(uniform(1, d_w)[0])
+        self.W_s = nn.Parameter(uniform(n, n, fan_in=n))
+        self.W_a = nn.Parameter(uniform(d_w, n, fan_in=n))
+        self.U_a = nn.Parameter(uniform(d_w, 2 * n, fan_in=2 * n))
+        self.v_a = nn.Parameter(uniform(1, d_w, fan_in=d_w)[0])
         self.update = GatedUpdate(n, d_e, 2 * n)
-        self.U_o = nn.Parameter(uniform(2 * d_o, n))
-        self.V_o = nn.Parameter(uniform(2 * d_o, d_e))
-        self.C_o = nn.Parameter(uniform(2 * d_o, 2 * n))
+        self.U_o = nn.Parameter(uniform(2 * d_o, n, fan_in=n))
+        self.V_o = nn.Parameter(uniform(2 * d_o, d_e, fan_in=d_e))
+        self.C_o = nn.Parameter(uniform(2 * d_o, 2 * n, fan_in=2 * n))
         self.W_o = nn.Linear(d_o, target_words, bias=False)
         self.dropout = nn.Dropout(dropout)
 

@@ -2,6 +2,7 @@ r"""The axes of the taxonomy and the choices on each."""
 
 from dataclasses import dataclass
 
+from attn_course._arrays import require_choice
 from attn_course.learned_scores import SCORES
 from attn_course.scoring import SIMILARITIES
 
@@ -95,10 +96,7 @@ class Choices:
             ("dimension", DIMENSIONS),
             ("query", QUERIES),
         ):
-            if getattr(self, axis) not in choices:
-                raise ValueError(
-                    f"{axis} must be one of {', '.join(choices)}, but is {getattr(self, axis)!r}."
-                )
+            require_choice(axis, getattr(self, axis), choices)
         for name, least in (("heads", 1), ("hops", 1), ("capsules", 0)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, but is {getattr(self, name)}.")

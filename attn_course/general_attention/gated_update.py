@@ -1,9 +1,9 @@
 r"""The recurrent cell of Bahdanau's decoder, which reads a context beside the last word."""
 
-from math import sqrt
-
 import torch
 from torch import Tensor, nn
+
+from attn_course.learned_scores import uniform
 
 
 class GatedUpdate(nn.Module):
@@ -18,9 +18,9 @@ class GatedUpdate(nn.Module):
 
     def __init__(self, n: int, d_e: int, d_c: int) -> None:
         super().__init__()
-        self.W_z, self.W_r, self.W = (nn.Parameter(uniform(n, d_e)) for _ in range(3))
-        self.U_z, self.U_r, self.U = (nn.Parameter(uniform(n, n)) for _ in range(3))
-        self.C_z, self.C_r, self.C = (nn.Parameter(uniform(n, d_c)) for _ in range(3))
+        self.W_z, self.W_r, self.W = (nn.Parameter(uniform(n, d_e, fan_in=d_e)) for _ in range(3))
+        self.U_z, self.U_r, self.U = (nn.Parameter(uniform(n, n, fan_in=n)) for _ in range(3))
+        self.C_z, self.C_r, self.C = (nn.Parameter(uniform(n, d_c, fan_in=d_c)) for _ in range(3))
 
     def forward(self, s: Tensor, y: Tensor, c: Tensor) -> Tensor:
         """Return the new state `(..., n)`."""
@@ -28,9 +28,3 @@ class GatedUpdate(nn.Module):
         r = torch.sigmoid(y @ self.W_r.mT + s @ self.U_r.mT + c @ self.C_r.mT)
         proposal = torch.tanh(y @ self.W.mT + (r * s) @ self.U.mT + c @ self.C.mT)
         return (1 - z) * s + z * proposal
-
-
-def uniform(rows: int, columns: int) -> Tensor:
-    """Return a matrix so small that a sum over its columns stays of order 1."""
-    bound = 1 / sqrt(columns)
-    return torch.empty(rows, columns).uniform_(-bound, bound)

@@ -2,6 +2,7 @@ r"""The layers of the Transformer: attention and a small network, each added and
 
 from torch import Tensor, nn
 
+from attn_course._arrays import require_choice
 from attn_course.queries import MultiHeadAttention, refine
 from attn_course.scale import KeyValueCache
 
@@ -17,8 +18,7 @@ class AddAndNorm(nn.Module):
 
     def __init__(self, d: int, norm: str, dropout: float) -> None:
         super().__init__()
-        if norm not in NORMS:
-            raise ValueError(f"norm must be one of {', '.join(NORMS)}, but is {norm!r}.")
+        require_choice("norm", norm, NORMS)
         self.is_post = norm == "post"
         self.normalise = nn.LayerNorm(d)
         self.dropout = nn.Dropout(dropout)

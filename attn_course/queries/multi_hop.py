@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from attn_course._arrays import require_choice
 from attn_course.alignment import softmax
 from attn_course.attention import Align, attend, mean_feature
 from attn_course.learned_scores import make_score
@@ -46,14 +47,8 @@ class MultiHopAttention(nn.Module):
         super().__init__()
         if hops < 1:
             raise ValueError(f"hops must be at least 1, but is {hops}.")
-        if transform not in TRANSFORMS:
-            raise ValueError(
-                f"transform must be one of {', '.join(TRANSFORMS)}, but is {transform!r}."
-            )
-        if aggregate not in AGGREGATIONS:
-            raise ValueError(
-                f"aggregate must be one of {', '.join(AGGREGATIONS)}, but is {aggregate!r}."
-            )
+        require_choice("transform", transform, TRANSFORMS)
+        require_choice("aggregate", aggregate, AGGREGATIONS)
         self.hops, self.transform, self.aggregate, self.align = hops, transform, aggregate, align
         d_u = {"query": d_q, "context": d_f, "both": d_q + d_f, "identity": 0}[transform]
         rounds = 1 if tied else hops

@@ -10,6 +10,7 @@ from math import sqrt
 import torch
 from torch import Tensor, nn
 
+from attn_course._arrays import require_choice
 from attn_course.alignment import softmax
 from attn_course.attention import Align, attend
 from attn_course.learned_scores import NoQueryScore, make_score
@@ -31,8 +32,7 @@ class SelfAttentivePooling(nn.Module):
 
     def __init__(self, d_f: int, form: str = "removed", d_w: int | None = None, r: int = 1) -> None:
         super().__init__()
-        if form not in POOLINGS:
-            raise ValueError(f"form must be one of {', '.join(POOLINGS)}, but is {form!r}.")
+        require_choice("form", form, POOLINGS)
         if r < 1 or (r > 1 and form != "structured"):
             raise ValueError(
                 f"r must be 1, or above 1 with form='structured', but is {r} with form={form!r}."

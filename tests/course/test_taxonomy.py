@@ -1,7 +1,6 @@
 """taxonomy.yml, the pages, the bibliography and the package agree with one another."""
 
 import re
-import sys
 from collections import Counter
 from functools import cache
 from html.parser import HTMLParser
@@ -9,12 +8,9 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 import pytest
+from attn_book import taxonomy
 
 BOOK = Path(__file__).parents[2] / "book"
-sys.path.insert(0, str(BOOK / "_ext"))
-
-from attn_book import taxonomy  # noqa: E402, from the book's own extension
-
 ASPECTS = taxonomy.load(BOOK / "taxonomy.yml")
 LEAVES = [leaf for aspect in ASPECTS for leaf in aspect.leaves()]
 STUBS = [leaf for leaf in LEAVES if not leaf.written]

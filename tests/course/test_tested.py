@@ -1,16 +1,12 @@
 """Every numbered property has a test of its name, and every mechanism something to answer to."""
 
-import sys
 from pathlib import Path
 
 import pytest
+from attn_book.taxonomy import load
+from attn_book.tested import evidence, read_tests, table_rows
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
-
-from attn_book.taxonomy import load  # noqa: E402  the extension is not installed
-from attn_book.tested import evidence, read_tests, table_rows  # noqa: E402
-
 TESTS = read_tests()
 LEAVES = [leaf for aspect in load(ROOT / "book" / "taxonomy.yml") for leaf in aspect.leaves()]
 # How many properties the chapters have; chapter 6 of the numbering is evaluation, still to come.
