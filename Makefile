@@ -22,11 +22,11 @@ BOOK := .venv/bin/python -c 'from jupyter_book.cli.main import main; main()'
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help env book test lab check lint types contracts doctests exercises handout bench reproduce clean
+.PHONY: help env book test lab check lint types contracts doctests exercises handout tasks bench bench-grader reproduce clean
 
 help: ## list these words
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r word text; do \
-	  printf '  make %-10s %s\n' "$$word" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r word text; do \
+	  printf '  make %-13s %s\n' "$$word" "$$text"; done
 
 env: ## make the environment in .venv, or find that it is there
 	@command -v "$(PYTHON)" >/dev/null || { \
@@ -71,8 +71,14 @@ exercises: env ## write exercises/ anew from solutions/
 handout: env ## pack the exercises for learners into dist/: a zip with no solution in it
 	@$(COURSE) handout
 
+tasks: env ## train every mechanism and its ablation, five seeds each, and keep the table
+	@$(COURSE) tasks --seeds 5 --save book/_data/tasks.json $(ARGS)
+
 bench: env ## measure speed and memory against peers, as ratios (ARGS=attend for one)
 	@$(RUN) benchmarks $(ARGS)
+
+bench-grader: env ## measure the grader against nbgrader and otter-grader, side by side
+	@$(RUN) benchmarks.grader $(ARGS)
 
 reproduce: env ## run pages and solutions twice and compare every number
 	@.venv/bin/python tools/reproduce.py

@@ -19,6 +19,7 @@ __all__ = [
     "attention",
     "definitions",
     "dimensionality",
+    "evaluation",
     "features",
     "figures",
     "general_attention",
@@ -30,6 +31,7 @@ __all__ = [
     "running_example",
     "scale",
     "scoring",
+    "tasks",
 ]
 
 try:

@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attn_course
+from attn_course.grading import command as grade_command
 from attn_course.translate import _
 
 if TYPE_CHECKING:
-    from attn_course.practice.exercise import Exercise, Result
+    from attn_course.practice.exercise import Chapter, Exercise, Result
     from attn_course.practice.selection import Answers
 
 GOOD, OPEN, WRONG_USE = 0, 1, 2
+_NUMBER = re.compile(r"(\d+)([a-z]?)")
 
 
 class Misuse(Exception):  # noqa: N818  (the command was used wrongly; the text says how)
@@ -146,7 +148,54 @@ def parser() -> argparse.ArgumentParser:
         _("try every known mistake and every known right answer on the checks (for authors)"),
         "  attn-course selftest",
     )
+    made = command(
+        "tasks",
+        tasks,
+        _("train every mechanism and its ablation on their tasks, and print the table"),
+        "  attn-course tasks --list\n  attn-course tasks --task key_lookup --seeds 3\n"
+        "  attn-course tasks --json > tasks.json",
+    )
+    made.add_argument("--list", action="store_true", help=_("name the tasks, train nothing"))
+    made.add_argument(
+        "--task", action="append", metavar="NAME", help=_("this task alone; may be repeated")
+    )
+    made.add_argument(
+        "--seeds", type=_count, default=1, metavar="N", help=_("train from N seeds each (1)")
+    )
+    made.add_argument(
+        "--jobs", type=_count, metavar="N", help=_("so many trainings at once (one a core)")
+    )
+    made.add_argument("--json", action="store_true", help=_("print the rows as JSON"))
+    made.add_argument("--save", type=Path, metavar="FILE", help=_("keep the table in a file"))
+    made.add_argument(
+        "--compare", type=Path, metavar="FILE", help=_("fail where a figure left its kept spread")
+    )
+    made.add_argument(
+        "--fresh", action="store_true", help=_("train anew what an earlier run has finished")
+    )
+    made.add_argument(
+        "--tune", action="store_true", help=_("try the three learning rates of every model")
+    )
+    made = command(
+        "lab",
+        lab,
+        _("run the tests on whether attention is explanation, on two tasks, and print the tables"),
+        "  attn-course lab\n  attn-course lab --seeds 2 --json",
+    )
+    made.add_argument(
+        "--seeds", type=_count, metavar="N", help=_("train from N seeds (the lab's own five)")
+    )
+    made.add_argument("--json", action="store_true", help=_("print every number as JSON"))
+    grade_command.add_parser(commands)
     return top
+
+
+def _count(word: str) -> int:
+    if not word.isdecimal() or int(word) < 1:
+        raise argparse.ArgumentTypeError(
+            _("{word!r} is not a number of at least 1").format(word=word)
+        )
+    return int(word)
 
 
 def check(arguments: argparse.Namespace) -> int:
@@ -334,21 +383,41 @@ def selftest(_arguments: argparse.Namespace) -> int:
 
 def _ids_and_files(words: Sequence[str]) -> tuple[list["Exercise"], list[Path]]:
     """Return the exercises and the files that the words name."""
-    from attn_course.practice.exercises import chapters
-
     wanted: list[Exercise] = []
     files: list[Path] = []
     for word in words:
         if word.endswith(".ipynb") or "/" in word or os.sep in word or Path(word).is_file():
             files.append(Path(word))
-        elif re.fullmatch(r"\d+", word):
-            number = word.zfill(2)
-            if number not in chapters():
-                _find(f"{number}.")  # complains, with the chapters that there are
-            wanted += chapters()[number].exercises.values()
+        elif _NUMBER.fullmatch(word):
+            meant = _chapters(word)
+            if not meant:
+                _find(f"{_number(word)}.")  # complains, with the chapters that there are
+            wanted += [one for chapter in meant for one in chapter.exercises.values()]
         else:
             wanted.append(_exercise(word))
     return wanted, files
+
+
+def tasks(arguments: argparse.Namespace) -> int:
+    """Train and compare."""
+    from attn_course.tasks import command
+
+    try:
+        return command.carry_out(arguments)
+    except command.UnknownTask as fault:
+        raise Misuse(str(fault)) from fault
+
+
+def lab(arguments: argparse.Namespace) -> int:
+    """Run the explanation lab."""
+    import json
+
+    from attn_course.evaluation.explanation import LabSettings, run_lab
+
+    seeds = LabSettings().seeds if arguments.seeds is None else tuple(range(arguments.seeds))
+    report = run_lab(LabSettings(seeds=seeds), progress=True)
+    print(json.dumps(report.as_dict(), indent=1) if arguments.json else report.text())
+    return GOOD
 
 
 def _work(
@@ -428,12 +497,12 @@ def _check_one(exercise: "Exercise", answers: "Answers", at_length: bool) -> "Re
 def _exercises_in(path: Path) -> list["Exercise"]:
     """Return the exercises of the chapter that a notebook belongs to: by name, else by content."""
     from attn_course.practice.exercises import chapters
-    from attn_course.practice.notebook import read_notebook
+    from attn_course.practice.notebook import chapter_number, read_notebook
     from attn_course.practice.selection import defined_names
 
     known = chapters()
     cells = read_notebook(path).cells
-    number = path.name[:2]
+    number = chapter_number(path.name)
     if number in known:
         return list(known[number].exercises.values())
     defined = frozenset().union(*(defined_names(cell) for cell in cells if cell.kind == "code"))
@@ -463,15 +532,31 @@ def _exercise(word: str) -> "Exercise":
                     word=word, meant=_(" or ").join(meant)
                 )
             )
-        if word.isdigit() and word.zfill(2) in chapters():
-            names = ", ".join(one.id for one in chapters()[word.zfill(2)].exercises.values())
+        whole = [one.id for chapter in _chapters(word) for one in chapter.exercises.values()]
+        if whole:
+            names = ", ".join(whole)
             raise Misuse(
                 _("{word!r} is a whole chapter; name one of its exercises: {names}").format(
                     word=word, names=names
                 )
             )
-    number = number.zfill(2) if number.isdigit() else number
-    return _find(f"{number}.{name}" if dot else word)
+    return _find(f"{_number(number)}.{name}" if dot else word)
+
+
+def _number(word: str) -> str:
+    """Return a chapter's number as it is written: 1 is 01, 5b is 05b."""
+    found = _NUMBER.fullmatch(word)
+    return f"{found[1].zfill(2)}{found[2]}" if found else word
+
+
+def _chapters(word: str) -> "list[Chapter]":
+    """Return the chapter of that number, or all pages of it: 05 means 05a, 05b, …"""
+    from attn_course.practice.exercises import chapters
+
+    number, known = _number(word), chapters()
+    if number in known:
+        return [known[number]]
+    return [one for name, one in known.items() if _NUMBER.fullmatch(word) and name[:-1] == number]
 
 
 def _find(exercise_id: str) -> "Exercise":
@@ -512,11 +597,16 @@ def _no_notebook_of(number: str) -> str:
 
 def _working_folder() -> Path:
     """Return where the notebooks are, which is where a check in Jupyter remembers progress."""
+    from attn_course.practice.notebook import chapter_number
+
+    def has_notebooks(folder: Path) -> bool:
+        return any(chapter_number(path.name) for path in folder.glob("*.ipynb"))
+
     here = Path()
-    if (here / ".attn-course").is_dir() or list(here.glob("[0-9][0-9]_*.ipynb")):
+    if (here / ".attn-course").is_dir() or has_notebooks(here):
         return here
     below = here / "exercises"
-    return below if list(below.glob("[0-9][0-9]_*.ipynb")) else here
+    return below if has_notebooks(below) else here
 
 
 def _remembered(folder: Path):  # type: ignore[no-untyped-def]  # loaded late

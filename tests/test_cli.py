@@ -7,6 +7,7 @@ import zipfile
 
 import pytest
 
+from attn_course import cli
 from attn_course.cli import main
 from attn_course.practice import workspace
 from tests.practice.small_course import use_small_course
@@ -396,3 +397,33 @@ def test_selftest_fails_when_a_right_answer_is_rejected(run, chapter):
     code, text = run("selftest")
     assert code == 1
     assert "77.double: the right answer no_variant was rejected" in text
+
+
+def test_a_page_of_a_long_chapter_has_a_letter_and_the_chapter_means_all_its_pages():
+    (page,) = cli._chapters("5b")
+    assert page.number == "05b"
+    assert page in cli._chapters("05")
+    assert [chapter.number for chapter in cli._chapters("1")] == ["01"]
+    assert cli._chapters("5z") == cli._chapters("ask") == []
+    assert cli._exercise("5b.ask").id == "05b.ask"
+
+
+def test_the_lab_prints_its_report_or_every_number(capsys, monkeypatch):
+    class Report:
+        def text(self):
+            return "two tables"
+
+        def as_dict(self):
+            return {"measured": {}}
+
+    asked = []
+    monkeypatch.setattr(
+        "attn_course.evaluation.explanation.run_lab",
+        lambda settings, progress: asked.append(settings.seeds) or Report(),
+    )
+    assert cli.main(["lab", "--seeds", "2"]) == 0
+    assert capsys.readouterr().out == "two tables\n"
+    assert cli.main(["lab", "--json"]) == 0
+    assert capsys.readouterr().out == '{\n "measured": {}\n}\n'
+    assert asked[0] == (0, 1)
+    assert len(asked[1]) == 5

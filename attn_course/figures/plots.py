@@ -48,6 +48,7 @@ STYLE: dict[Any, Any] = {
 }
 
 MOST_NUMBERED_CELLS = 64
+NARROWEST_NUMBERED_CELL = 0.45  # inches: two digits and a point, with room for long labels
 
 
 def use_style() -> None:
@@ -64,12 +65,16 @@ def heat_map(
     keys: Sequence[str] | None = None,
     right: Array | None = None,
     ax: "Axes | None" = None,
+    largest: float | None = None,
+    bar: bool = True,
 ) -> "Axes":
     """Draw weights `(q, k)`: a row for each query, a column for each key, darker for more.
 
     `queries` and `keys` are words to stand beside rows and columns. `right` `(q, k)`, boolean or
     the weights of a known right answer, outlines the cells that should get weight. Few cells show
     their numbers. Give `ax` to draw into a figure of your own; the axes drawn into are returned.
+    Maps side by side share one scale, 0 to `largest` (by default the largest weight), and need
+    no colour `bar` each.
 
     >>> axes = heat_map(np.array([[0.9, 0.1], [0.2, 0.8]]), keys=["warm", "milk"])
     >>> axes.get_xlabel(), axes.get_ylabel()
@@ -79,15 +84,17 @@ def heat_map(
     outlined = None if right is None else _checked_right(right, numbers)
     ax = _new_axes(numbers.shape) if ax is None else ax
 
-    image = ax.imshow(numbers, cmap=_colour_map(), vmin=0, vmax=_top(numbers), aspect="auto")
-    ax.figure.colorbar(image, ax=ax, label=_("Weight"))
+    top = _top(numbers) if largest is None else largest
+    image = ax.imshow(numbers, cmap=_colour_map(), vmin=0, vmax=top, aspect="auto")
+    if bar:
+        ax.figure.colorbar(image, ax=ax, label=_("Weight"))
     ax.set_xlabel(_("Keys"))
     ax.set_ylabel(_("Queries"))
     _label(ax.xaxis, keys, numbers.shape[1])
     _label(ax.yaxis, queries, numbers.shape[0])
     ax.spines[:].set_visible(False)
 
-    if numbers.size <= MOST_NUMBERED_CELLS:
+    if numbers.size <= MOST_NUMBERED_CELLS and _has_room(ax, numbers.shape[1]):
         _print_numbers(ax, image, numbers)
     if outlined is not None:
         _outline(ax, outlined)
@@ -124,6 +131,12 @@ def _label(axis: Any, words: Sequence[str] | None, n: int) -> None:
     axis.set_ticks(range(n), labels=[str(word) for word in words])
     if axis.axis_name == "x" and sum(len(str(word)) + 2 for word in words) > 8 * n:
         axis.set_tick_params(rotation=45)
+
+
+def _has_room(ax: "Axes", columns: int) -> bool:
+    """Return whether a number fits into a cell, as far as the size of the axes is known yet."""
+    inches = ax.get_window_extent().width / ax.figure.dpi
+    return inches / columns > NARROWEST_NUMBERED_CELL
 
 
 def _print_numbers(ax: "Axes", image: Any, numbers: np.ndarray) -> None:

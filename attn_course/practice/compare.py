@@ -4,6 +4,9 @@ Comparison is lenient where learners may differ (float32 or float64, list or arr
 PyTorch) and strict where an answer is wrong (shape, numbers, NaN).
 """
 
+from collections.abc import Iterable
+from itertools import islice
+from reprlib import repr as short  # of a long thing only the ends
 from typing import Any
 
 import numpy as np
@@ -28,7 +31,7 @@ def difference(got: Plain, wanted: Plain) -> str | None:
     if isinstance(wanted, bool) or as_array(wanted) is None:  # a word, None, a huge int
         if type(got) is type(wanted) and got == wanted:
             return None
-        return _("It is {got!r}; it should be {wanted!r}.").format(got=got, wanted=wanted)
+        return _unequal(got, wanted)
     return _array_difference(got, wanted)
 
 
@@ -39,13 +42,24 @@ def same(one: Plain, other: Plain) -> bool:
 
 def as_array(value: Any) -> np.ndarray | None:
     """Return a number, list, array or tensor as a NumPy array, or None where it is none."""
-    if value is None or isinstance(value, str | dict):
+    if not _holds_numbers(value):
         return None
     try:
         array = np.asarray(value)
     except (ValueError, TypeError, RuntimeError):  # ragged lists, for example
         return None
     return array if array.dtype.kind in "biuf" else None
+
+
+def _holds_numbers(value: Any) -> bool:
+    """Return whether there is nothing but numbers in it.
+
+    NumPy makes room for the longest string of a list in every item, so one word could fill all
+    memory.
+    """
+    if isinstance(value, list | tuple):
+        return all(_holds_numbers(item) for item in value)
+    return value is not None and not isinstance(value, str | dict)
 
 
 def _array_difference(got: Plain, wanted: Plain) -> str | None:
@@ -80,7 +94,7 @@ def _tuple_difference(got: Plain, wanted: tuple[Plain, ...]) -> str | None:
         numbers = as_array(got)
         if numbers is not None and numbers.shape == (len(wanted),) and (numbers == wanted).all():
             return None
-        return _("It is {got!r}; it should be {wanted!r}.").format(got=got, wanted=wanted)
+        return _unequal(got, wanted)
     if not isinstance(got, list | tuple) or len(got) != len(wanted):
         return _("It should be a tuple of {count} things.").format(count=len(wanted))
     for place, (one, other) in enumerate(zip(got, wanted, strict=True), start=1):
@@ -92,7 +106,7 @@ def _tuple_difference(got: Plain, wanted: tuple[Plain, ...]) -> str | None:
 
 def _dict_difference(got: Plain, wanted: dict[Any, Plain]) -> str | None:
     if not isinstance(got, dict) or set(got) != set(wanted):
-        names = ", ".join(map(str, got)) if isinstance(got, dict) else type(got).__name__
+        names = _some(map(str, got)) if isinstance(got, dict) else type(got).__name__
         return _("There is {got}; there should be {wanted}.").format(
             got=names, wanted=", ".join(map(str, wanted))
         )
@@ -101,3 +115,13 @@ def _dict_difference(got: Plain, wanted: dict[Any, Plain]) -> str | None:
         if sentence:
             return f"{name}: {sentence}"
     return None
+
+
+def _unequal(got: Plain, wanted: Plain) -> str:
+    return _("It is {got}; it should be {wanted}.").format(got=short(got), wanted=short(wanted))
+
+
+def _some(names: Iterable[str], most: int = 20) -> str:
+    """Return the first names in a row; whoever returns a thousand has them all in view."""
+    shown = [name[:80] for name in islice(names, most + 1)]
+    return ", ".join(shown[:most] + ["…"] * (len(shown) > most))

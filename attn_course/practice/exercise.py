@@ -38,6 +38,7 @@ learner's very outputs names the mistake. Nobody reads the learner's source.
 """
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -167,6 +168,7 @@ class Exercise:
     groups: list[Group] = field(default_factory=list)
     misconceptions: list[Misconception] = field(default_factory=list)
     variants: dict[str, Any] = field(default_factory=dict)
+    _last_drawn: "_Drawn | None" = field(default=None, repr=False)
 
     @property
     def id(self) -> str:
@@ -212,26 +214,32 @@ class Exercise:
 
     def check(self, submission: Submission, seed: int | None = None) -> Result:
         """Run every group of cases, on inputs drawn from `seed` (fresh ones by default)."""
-        rng = np.random.default_rng(seed)
-        drawn = [(group, list(group.generate(rng))) for group in self.groups]
-        cases = [case for _group, cases in drawn for case in cases]
-        weights_seed = int(rng.integers(2**32))  # for the weights loaded into modules
-
-        def outcomes(of: Submission, wanted: Iterable[Case]) -> Iterator[Outcome]:
-            return (self._outcome(of, case, weights_seed) for case in wanted)
-
-        got = dict(zip(cases, self._until_todo(outcomes(submission, cases)), strict=False))
-        wanted = dict(zip(cases, outcomes(self.local(self.reference), cases), strict=True))
-        for outcome in wanted.values():
-            assert outcome.raised is None, f"the reference of {self.id} raised {outcome.raised}"
-        results = tuple(self._judge(group, cases, got, wanted) for group, cases in drawn)
+        drawn = self._drawn(seed)
+        outcomes = (self._outcome(submission, case, drawn.weights_seed) for case in drawn.cases)
+        got = dict(zip(drawn.cases, self._until_todo(outcomes), strict=False))
+        results = tuple(self._judge(group, cases, got, drawn) for group, cases in drawn.groups)
         failing = [
-            group_cases
-            for result, (_group, group_cases) in zip(results, drawn, strict=True)
+            cases
+            for result, (_group, cases) in zip(results, drawn.groups, strict=True)
             if result.status in ("failed", "error")
         ]
-        named = self._name_the_mistake(got, cases, failing, outcomes) if failing else None
+        named = self._name_the_mistake(got, failing, drawn) if failing else None
         return Result(self, results, named)
+
+    def _drawn(self, seed: int | None) -> "_Drawn":
+        """Return the cases of a seed; of the last seed they are kept, for a class that shares it.
+
+        Whoever draws afresh (no seed) keeps nothing: a check must not repeat itself.
+        """
+        kept = self._last_drawn
+        same_groups = kept is not None and [group for group, _cases in kept.groups] == self.groups
+        if kept is not None and seed is not None and kept.seed == seed and same_groups:
+            return kept  # an instructor may have added groups since
+        rng = np.random.default_rng(seed)
+        groups = [(group, list(group.generate(rng))) for group in self.groups]
+        drawn = _Drawn(self, seed, groups, weights_seed=int(rng.integers(2**32)))
+        self._last_drawn = drawn if seed is not None else None
+        return drawn
 
     @staticmethod
     def _until_todo(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
@@ -259,15 +267,15 @@ class Exercise:
         parameters = _ask(submission, "parameters", module=module)
         if parameters.raised:
             return parameters
+        shapes = _shapes(parameters.value)
+        if shapes is None:
+            return _NO_SHAPES
         rng = np.random.default_rng(weights_seed)
-        weights = {
-            name: rng.normal(size=tuple(shape)) for name, shape in sorted(parameters.value.items())
-        }
+        weights = {name: rng.normal(size=shape) for name, shape in sorted(shapes.items())}
         loaded = _ask(submission, "load", module=module, parameters=weights)
         output = _ask(submission, "forward", module=module, args=case.args)
         if loaded.raised or output.raised:
             return loaded if loaded.raised else output
-        shapes = {name: tuple(shape) for name, shape in parameters.value.items()}
         found = {"parameters": shapes, "output": output.value, "gradients": {}}
         several = isinstance(output.value, list | tuple) and len(output.value) > 0
         first = as_array(output.value[0] if several else output.value)
@@ -282,13 +290,13 @@ class Exercise:
         group: Group,
         cases: list[Case],
         got: dict[Case, Outcome],
-        wanted: dict[Case, Outcome],
+        drawn: "_Drawn",
     ) -> GroupResult:
         for case in cases:
             outcome = got.get(case)
             if outcome is None or _is_todo(outcome):
                 return GroupResult(group.label, group.points, "todo")
-            expected = wanted[case].value
+            expected = drawn.wanted(case).value
             if outcome.raised:
                 sentence = _("It raised {type}: {message}").format(**outcome.raised)
                 line = outcome.raised.get("line", "")
@@ -303,11 +311,7 @@ class Exercise:
         return GroupResult(group.label, group.points, "passed")
 
     def _name_the_mistake(
-        self,
-        got: dict[Case, Outcome],
-        cases: list[Case],
-        failing: list[list[Case]],
-        outcomes: Callable[[Submission, Iterable[Case]], Iterator[Outcome]],
+        self, got: dict[Case, Outcome], failing: list[list[Case]], drawn: "_Drawn"
     ) -> Misconception | None:
         """Return the known mistake that gives the same outputs as the submission.
 
@@ -320,14 +324,12 @@ class Exercise:
                 known
                 for known in self.misconceptions
                 if all(
-                    case in got and got[case].agrees_with(other)
-                    for case, other in zip(
-                        looked_at, outcomes(self.local(known.solution), looked_at), strict=True
-                    )
+                    case in got and got[case].agrees_with(drawn.of_mistake(known, case))
+                    for case in looked_at
                 )
             ]
 
-        alike = agreeing(cases) or agreeing([case for group in failing for case in group])
+        alike = agreeing(drawn.cases) or agreeing([case for group in failing for case in group])
         if alike:
             return alike[0]
         alike = agreeing(failing[0])
@@ -344,6 +346,46 @@ class Exercise:
         return list(inspect.signature(target).parameters) if callable(target) else []
 
 
+class _Drawn:
+    """The cases of one seed, and what the reference and the known mistakes make of each.
+
+    That is worked out when it is first wanted, and once: a class of a thousand shares it.
+    """
+
+    def __init__(
+        self,
+        exercise: Exercise,
+        seed: int | None,
+        groups: list[tuple[Group, list[Case]]],
+        weights_seed: int,
+    ) -> None:
+        self.seed = seed
+        self.groups = groups
+        self.cases = [case for _group, cases in groups for case in cases]
+        self.weights_seed = weights_seed  # for the weights loaded into modules
+        self._exercise = exercise
+        self._outcomes: dict[tuple[str, Case], Outcome] = {}
+
+    def wanted(self, case: Case) -> Outcome:
+        """Return what the reference makes of a case."""
+        outcome = self._outcome_of("", self._exercise.reference, case)
+        assert outcome.raised is None, (
+            f"the reference of {self._exercise.id} raised {outcome.raised}"
+        )
+        return outcome
+
+    def of_mistake(self, known: Misconception, case: Case) -> Outcome:
+        """Return what a known mistake makes of a case."""
+        return self._outcome_of(known.name, known.solution, case)
+
+    def _outcome_of(self, name: str, solution: Any, case: Case) -> Outcome:
+        if (name, case) not in self._outcomes:
+            submission = self._exercise.local(solution)
+            outcome = self._exercise._outcome(submission, case, self.weights_seed)
+            self._outcomes[name, case] = outcome
+        return self._outcomes[name, case]
+
+
 class Chapter:
     """The exercises of one chapter, in the order in which they are written down."""
 
@@ -355,8 +397,8 @@ class Chapter:
 
     @property
     def number(self) -> str:
-        """The two digits at the start of the stem."""
-        return self.stem[:2]
+        """The number at the start of the stem: `01`, or `05b` for one page of a long chapter."""
+        return self.stem.partition("_")[0]
 
     @cached_property
     def points(self) -> int:
@@ -406,6 +448,28 @@ def _ask(submission: Submission, op: str, **payload: Plain) -> Outcome:
 
 
 _NOT_ANSWERED = Outcome(raised={"type": "NotImplementedError", "message": ""})
+_MOST_NUMBERS = 10_000_000  # of a module: we draw weights for it, so its word is not taken for it
+_NO_SHAPES = Outcome(
+    raised={
+        "type": "TypeError",
+        "message": _("its parameters are not tensors of a reasonable size"),
+    }
+)
+
+
+def _shapes(parameters: Plain) -> dict[str, tuple[int, ...]] | None:
+    """Return the shapes of a module's parameters by name, or None where they can't be such."""
+    if not isinstance(parameters, dict):
+        return None
+    total = 0
+    for name, shape in parameters.items():
+        sizes = shape if isinstance(shape, list | tuple) else [None]
+        if type(name) is not str or not all(type(n) is int and n >= 0 for n in sizes):
+            return None
+        total += math.prod(sizes)
+    if total > _MOST_NUMBERS:
+        return None
+    return {name: tuple(shape) for name, shape in parameters.items()}
 
 
 def _is_todo(outcome: Outcome) -> bool:

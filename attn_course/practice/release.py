@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from attn_course.practice.exercise import Chapter, Exercise
-from attn_course.practice.notebook import Cell, notebook_text
+from attn_course.practice.notebook import Cell, chapter_number, notebook_text
 from attn_course.practice.selection import defined_names
 from attn_course.translate import _
 
@@ -289,7 +289,11 @@ def read_source(path: Path) -> list[SourceCell]:
 
 def exercise_notebooks(root: Path, chapters: Mapping[str, Chapter]) -> dict[str, str]:
     """Return the file name and text of every exercise notebook of the course in `root`."""
-    sources = {path.stem: path for path in sorted((root / "solutions").glob("[0-9][0-9]_*.md"))}
+    sources = {
+        path.stem: path
+        for path in sorted((root / "solutions").glob("*.md"))
+        if chapter_number(path.name)
+    }
     stems = {chapter.stem: chapter for chapter in chapters.values()}
     for stem, path in sources.items():
         if stem not in stems:

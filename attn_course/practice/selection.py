@@ -21,6 +21,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from functools import lru_cache
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -213,6 +214,7 @@ def _take_out(lines: list[str], place: int) -> bool:
     return True
 
 
+@lru_cache(maxsize=64)  # a cell is parsed to find its magics, and then for its statements
 def _parse(source: str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an odd escape in a string is no business of ours

@@ -25,6 +25,7 @@ _DTYPES = frozenset(
 _MOST_AXES = 16
 _DEEPEST = 32
 _LONGEST = 100_000  # items of a list: msgpack reserves room for as many as a message claims
+_MOST_ITEMS = 300_000  # of all lists and dicts together: an empty list is 1 byte here, 56 in memory
 _MOST_DIGITS = 400
 _LONGEST_HEADER = 256
 
@@ -52,7 +53,7 @@ def unpack(data: bytes, largest: int = 256 * 2**20) -> Plain:
     if len(data) > largest:
         raise NotPlain(f"a message of {len(data)} bytes is larger than the {largest} allowed")
     try:
-        value = _unpack(data, tuples=0)
+        value = _unpack(data, tuples=0, items=_Items())
         _require_plain(value, depth=0)
         return value
     except NotPlain:
@@ -90,7 +91,21 @@ def _to_msgpack(value: Plain, depth: int) -> Any:
     )
 
 
-def _unpack(data: bytes, tuples: int) -> Any:
+class _Items:
+    """Counts what a message holds while msgpack reads it, the innermost first."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_ITEMS
+
+    def count(self, container: Any) -> Any:
+        """Count a list or dict that was read, and hand it on."""
+        self._left -= 1 + len(container)
+        if self._left < 0:
+            raise NotPlain(f"a value of more than {_MOST_ITEMS} items: make it an array")
+        return container
+
+
+def _unpack(data: bytes, tuples: int, items: _Items) -> Any:
     """Read one message that stands inside so many `tuples`: each is a message of its own.
 
     Without that count a few hundred nested tuples overflow the C stack and end the process.
@@ -100,7 +115,9 @@ def _unpack(data: bytes, tuples: int) -> Any:
     return msgpack.unpackb(
         data,
         raw=False,
-        ext_hook=partial(_from_extension, tuples=tuples),
+        ext_hook=partial(_from_extension, tuples=tuples, items=items),
+        list_hook=items.count,
+        object_hook=items.count,
         strict_map_key=False,
         max_array_len=min(_LONGEST, len(data)),
         max_map_len=min(_LONGEST, len(data)),
@@ -122,7 +139,7 @@ def _require_plain(value: Any, depth: int) -> None:
             _require_plain(item, depth + 1)
 
 
-def _from_extension(code: int, data: bytes, tuples: int) -> Plain:
+def _from_extension(code: int, data: bytes, tuples: int, items: _Items) -> Plain:
     if code == _ARRAY:
         return _array_from(data)
     if code == _TENSOR:
@@ -130,10 +147,10 @@ def _from_extension(code: int, data: bytes, tuples: int) -> Plain:
 
         return torch.from_numpy(_array_from(data))
     if code == _TUPLE:
-        items = _unpack(data, tuples + 1)
-        if not isinstance(items, list):
+        listed = _unpack(data, tuples + 1, items)
+        if not isinstance(listed, list):
             raise NotPlain("a tuple without a list of items")
-        return tuple(items)
+        return tuple(listed)
     if code == _BIG_INT and len(data) <= _MOST_DIGITS:
         return int(data.decode())
     raise NotPlain(f"unknown kind of value {code}")

@@ -7,7 +7,6 @@ a learner wrote without keeping a backup.
 """
 
 import json
-import re
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from attn_course.practice.exercise import Chapter, Exercise
 from attn_course.practice.notebook import (
     Cell,
     Notebook,
+    chapter_number,
     notebook_text,
     read_notebook,
     source_of,
@@ -87,12 +87,12 @@ def find_notebooks(folder: Path) -> tuple[dict[str, Path], list[Path]]:
     found: dict[str, Path] = {}
     passed_over: list[Path] = []
     for place in (folder, folder / "exercises"):
-        candidates = [path for path in place.glob("*.ipynb") if re.match(r"\d\d_", path.name)]
-        for path in sorted(candidates, key=lambda path: (path.stem not in stems, path.name)):
-            if path.name[:2] in found:
+        for path in sorted(place.glob("*.ipynb"), key=lambda path: (path.stem not in stems, path)):
+            number = chapter_number(path.name)
+            if number in found:
                 passed_over.append(path)
-            else:
-                found[path.name[:2]] = path
+            elif number is not None:
+                found[number] = path
     return dict(sorted(found.items())), passed_over
 
 

@@ -113,7 +113,9 @@ def test_every_fence_of_a_page_is_closed(page):
 
 def test_the_table_of_contents_lists_every_page_once():
     contents = yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))
-    listed = [chapter["file"] for part in contents["parts"] for chapter in part["chapters"]]
+    chapters = [chapter for part in contents["parts"] for chapter in part["chapters"]]
+    pages = [page for chapter in chapters for page in chapter.get("sections", [])]
+    listed = [page["file"] for page in chapters + pages]
     assert sorted([contents["root"], *listed]) == [page.stem for page in PAGES]
 
 

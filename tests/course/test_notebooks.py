@@ -11,7 +11,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 ROOT = Path(__file__).parents[2]
-SOLUTIONS = sorted((ROOT / "solutions").glob("[0-9][0-9]_*.md"))
+SOLUTIONS = sorted((ROOT / "solutions").glob("[0-9][0-9]*_*.md"))
 
 
 def run_nbval(option: str, notebook: Path) -> subprocess.CompletedProcess[str]:

@@ -86,7 +86,7 @@ def test_a_leaf_has_one_section_in_its_chapter(leaf):
 def test_every_chapter_has_a_page_and_a_leaf():
     chapters = {stem for stem in PAGES if re.match(r"\d\d", stem)}
     assert {leaf.chapter for leaf in LEAVES} == chapters
-    assert sorted(stem[:2] for stem in chapters) == [f"{number:02}" for number in range(11)]
+    assert sorted({stem[:2] for stem in chapters}) == [f"{number:02}" for number in range(11)]
 
 
 @every_stub

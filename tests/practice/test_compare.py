@@ -138,3 +138,11 @@ def test_one_wrong_number_among_many_is_always_found(array, place):
     got = array.copy()
     got.flat[place] += 1.0
     assert difference(got, array).startswith("1 of 15")
+
+
+def test_a_list_with_one_long_word_is_no_array_and_is_told_shortly():
+    answer = ["x" * 10_000_000] + [""] * 10_000  # as a NumPy array: 400 GB
+    assert as_array(answer) is None
+    assert len(difference(answer, np.zeros(3))) < 200
+    assert len(difference("x" * 10_000_000, "yes")) < 200
+    assert len(difference({str(n): 1 for n in range(9000)}, {"a": 1})) < 2000

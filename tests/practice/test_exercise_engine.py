@@ -336,6 +336,29 @@ def test_a_module_that_starts_with_other_weights_and_precision_passes():
     assert check(Linear, Doubles).status == "passed"
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"weight": (3_000_000_000,)},
+        {"weight": (100_000, 100_000)},
+        {"weight": (-1,)},
+        {"weight": ("a", "b")},
+        {"weight": 7},
+        {1: (2, 2)},
+        [("weight", (2, 2))],
+        None,
+    ],
+)
+def test_parameters_that_a_module_makes_up_are_never_drawn(parameters):
+    class Liar:
+        def request(self, op, payload):
+            return {"value": {"construct": 0, "parameters": parameters}.get(op)}
+
+    result = Linear.check(Liar(), seed=7)
+    assert (result.status, result.points) == ("error", 0)
+    assert "not tensors of a reasonable size" in result.failure.sentence
+
+
 def test_an_unwritten_module_is_to_do():
     class NotBuilt(torch.nn.Module):
         def __init__(self, width):
@@ -405,3 +428,50 @@ def test_of_two_mistakes_at_once_the_one_in_the_first_failing_group_is_named():
 
     # Two known mistakes explain the first group, and neither the rest: no guess is made.
     assert double.check(double.local(squares_and_gives_up), seed=0).misconception is None
+
+
+# What a class shares
+
+
+def counted(calls):
+    sample = Chapter("01_sample", title="Sample", sections={"a": "A"})
+
+    @sample.exercise(
+        title="t", goal="g", difficulty=1, minutes=1, section="a", hints=("a", "b", "c")
+    )
+    def double(x):
+        calls.append("reference")
+        return 2 * x
+
+    @double.cases(points=1, label="numbers")
+    def numbers(rng):
+        yield Case(rng.normal(size=3))
+        yield Case(rng.normal(size=5))
+
+    @double.misconception("You tripled.")
+    def triple(x):
+        calls.append("mistake")
+        return 3 * x
+
+    return double
+
+
+def test_with_one_seed_reference_and_mistakes_are_asked_once_for_a_whole_class():
+    calls = []
+    exercise = counted(calls)
+    answers = [lambda x: 2 * x, lambda x: 3 * x, lambda x: x + x, lambda x: 4 * x]
+    results = [exercise.check(exercise.local(answer), seed=5) for answer in answers]
+    assert [result.points for result in results] == [1, 0, 1, 0]
+    assert [result.misconception is not None for result in results] == [False, True, False, False]
+    assert (calls.count("reference"), calls.count("mistake")) == (2, 2)
+
+
+def test_other_seeds_and_fresh_draws_share_nothing():
+    calls, seen = [], []
+    exercise = counted(calls)
+    for seed in (1, 2, 1, None, None):
+        exercise.check(exercise.local(lambda x: seen.append(x) or 2 * x), seed=seed)
+    assert calls.count("reference") == 10
+    first = [numbers[0] for numbers in seen[::2]]
+    assert first[0] == first[2]
+    assert len(set(first)) == 4

@@ -293,3 +293,20 @@ def test_a_message_that_is_too_large_is_refused_before_it_is_read():
     assert unpack(message, largest=len(message)).size == 100
     with pytest.raises(NotPlain, match="larger"):
         unpack(message, largest=len(message) - 1)
+
+
+def test_many_small_lists_are_refused_before_they_fill_the_memory():
+    inner = msgpack.packb([[]] * 1000)
+    message = b"\xdd" + (1000).to_bytes(4, "big") + inner * 1000  # a million empty lists
+    with pytest.raises(NotPlain, match="more than 300000 items"):
+        unpack(message)
+
+
+def test_items_inside_tuples_and_dicts_count_too():
+    tuples = [tuple(range(50)) for _ in range(7000)]
+    with pytest.raises(NotPlain, match="more than 300000 items"):
+        unpack(pack(tuples))
+    dicts = [{"a": 1, "b": 2} for _ in range(60_000)]
+    with pytest.raises(NotPlain, match="more than 300000 items"):
+        unpack(pack([dicts, dicts]))
+    assert unpack(pack(dicts)) == dicts

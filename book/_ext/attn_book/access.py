@@ -28,6 +28,11 @@ MENDS = {
     ),
     # An entry of a list has to be a list item.
     "bibliography": (re.compile(r'role="doc-biblioentry"'), 'role="listitem"'),
+    # The arrow that folds a chapter's pages in the table of contents has no name.
+    "folds": (
+        re.compile(r"<summary>(?=\s*<span class=\"toctree-toggle\")"),
+        '<summary aria-label="Pages of this chapter">',
+    ),
     # Everything on a page belongs to a landmark; the logo is the way home.
     "logo": (
         re.compile(r'<div class="sidebar-primary-item">(?=\s*<a class="navbar-brand)'),

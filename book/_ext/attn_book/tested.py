@@ -36,6 +36,18 @@ OPINIONS = {
     "euclidean_distances": "scikit-learn",
     "GATConv": "PyTorch Geometric",
     "GATv2Conv": "PyTorch Geometric",
+    "BLEU": "sacrebleu",
+    "nltk_bleu": "NLTK",
+    "single_meteor_score": "NLTK",
+    "nltk_error_rate": "NLTK",
+    "MLE": "NLTK",
+    "jiwer": "jiwer",
+    "structural_similarity": "scikit-image",
+    "peak_signal_noise_ratio": "scikit-image",
+    "jaccard_score": "scikit-learn",
+    "metrics": "scikit-learn",
+    "kendalltau": "SciPy",
+    "spearmanr": "SciPy",
 }
 
 
@@ -61,7 +73,12 @@ class Test:
 
 def read_tests(folder: Path = TESTS) -> list[Test]:
     """Return every test of the package's modules."""
-    return [test for path in sorted(folder.glob("test_*.py")) for test in _tests_of(path)]
+    return [test for path in _files(folder) for test in _tests_of(path)]
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the test files of modules: one each, and a folder where a chapter has many."""
+    return sorted([*folder.glob("test_*.py"), *folder.glob("evaluation/test_*.py")])
 
 
 def _tests_of(path: Path) -> Iterator[Test]:
@@ -132,7 +149,7 @@ class TestedMechanisms(TaxonomyDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
-        for path in TESTS.glob("test_*.py"):
+        for path in _files(TESTS):
             self.env.note_dependency(str(path))
         self.note_package()
         tests = read_tests()

@@ -1,0 +1,43 @@
+"""Is attention explanation? Both sides as tests on any model with an attention layer.
+
+- `explainable`: what the tests ask of a model, and how a `TaskModel` answers
+- Jain & Wallace (2019): `importance`, `permutation`, `adversary`
+- Wiegreffe & Pinter (2019): `seeds`, `frozen`, `consistent`; equal weights by `evaluation.ablate`
+- `lab`: all of them on two tasks, one that needs attention and one that doesn't
+"""
+
+from attn_course.evaluation.explanation.adversary import Adversaries, find_adversaries
+from attn_course.evaluation.explanation.bench import LabSettings
+from attn_course.evaluation.explanation.consistent import SweepPoint, sweep, train_adversary
+from attn_course.evaluation.explanation.explainable import Explainable, ExplainableTaskModel
+from attn_course.evaluation.explanation.frozen import token_mlp, train_imposed
+from attn_course.evaluation.explanation.importance import (
+    agreement,
+    gradient_importance,
+    leave_one_out,
+)
+from attn_course.evaluation.explanation.lab import run_lab
+from attn_course.evaluation.explanation.permutation import permutation_tvd, uniform_tvd
+from attn_course.evaluation.explanation.report import LabReport
+from attn_course.evaluation.explanation.seeds import seed_variance
+
+__all__ = [
+    "Adversaries",
+    "Explainable",
+    "ExplainableTaskModel",
+    "LabReport",
+    "LabSettings",
+    "SweepPoint",
+    "agreement",
+    "find_adversaries",
+    "gradient_importance",
+    "leave_one_out",
+    "permutation_tvd",
+    "run_lab",
+    "seed_variance",
+    "sweep",
+    "token_mlp",
+    "train_adversary",
+    "train_imposed",
+    "uniform_tvd",
+]

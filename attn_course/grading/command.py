@@ -1,0 +1,304 @@
+"""`attn-course grade`: the command line of the grader.
+
+Exit codes as everywhere: 0 every notebook was graded, 1 something needs a look (a file that can't
+be read, a run that was stopped), 2 the command was used wrongly.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attn_course.translate import _
+
+if TYPE_CHECKING:
+    from attn_course.grading.fresh_kernel import FreshKernel
+    from attn_course.grading.gradebook import Entry
+    from attn_course.grading.jobs import Jobs
+    from attn_course.grading.limits import Limits
+    from attn_course.grading.run import Settings
+    from attn_course.grading.rungs import Rung
+    from attn_course.practice.exercise import Chapter
+
+GOOD, OPEN, WRONG_USE = 0, 1, 2
+
+_EXAMPLES = """\
+  attn-course grade submissions --out results
+  attn-course grade submissions --out results --chapters 01 02 --jobs 4
+  attn-course grade submissions --out results --checks my-checks --export moodle
+  attn-course grade submissions --out results --fresh      begin anew, with new inputs
+
+submissions has a folder for each learner, submissions/<learner>/<NN_topic>.ipynb, or flat files
+submissions/<learner>__<NN_topic>.ipynb. When a run was stopped, run the same command again: it
+goes on where it was. results then has gradebook.sqlite (with all history), grades.csv,
+results.json and feedback/<learner>/<NN_topic>.html."""
+
+
+def add_parser(commands: Any) -> argparse.ArgumentParser:
+    """Add `grade` to the commands of `attn-course`."""
+    help_ = _("grade a folder of notebooks, each in a sandbox (for instructors)")
+    made: argparse.ArgumentParser = commands.add_parser(
+        "grade",
+        help=help_,
+        description=help_[:1].upper() + help_[1:] + ".",
+        epilog=_("examples:") + "\n" + _EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.set_defaults(run=run)
+    made.add_argument(
+        "submissions", type=Path, metavar="SUBMISSIONS", help=_("the folder with the notebooks")
+    )
+    made.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help=_("where the results go")
+    )
+    made.add_argument(
+        "--chapters", nargs="+", metavar="NN", help=_("only these chapters (all by default)")
+    )
+    made.add_argument(
+        "--jobs", type=_count, metavar="N", help=_("so many at once (one for each core)")
+    )
+    made.add_argument(
+        "--seed", type=int, help=_("draw the inputs from this number (random; stored and reused)")
+    )
+    made.add_argument(
+        "--isolation",
+        choices=("auto", "strict", "none"),
+        default="auto",
+        help=_("auto: the best there is; strict: refuse all but the best; none: no sandbox"),
+    )
+    made.add_argument(
+        "--i-trust-these-files",
+        action="store_true",
+        help=_("run them although there is no sandbox: they can do all that you can do"),
+    )
+    made.add_argument(
+        "--timeout-call", type=_seconds, metavar="S", help=_("seconds for one call of an answer")
+    )
+    made.add_argument(
+        "--timeout-submission", type=_seconds, metavar="S", help=_("seconds for a whole notebook")
+    )
+    made.add_argument(
+        "--memory", type=_count, metavar="MB", help=_("memory for a notebook's own data")
+    )
+    made.add_argument(
+        "--checks", type=Path, metavar="DIR", help=_("your own further checks, Python files")
+    )
+    made.add_argument(
+        "--nbval",
+        action="store_true",
+        help=_("also say whether each runs from top to bottom in a fresh kernel (slow, no points)"),
+    )
+    again = made.add_mutually_exclusive_group()
+    again.add_argument(
+        "--resume", action="store_true", help=_("go on with what is in DIR (the default)")
+    )
+    again.add_argument(
+        "--fresh", action="store_true", help=_("begin anew; the old gradebook is kept beside")
+    )
+    made.add_argument(
+        "--export",
+        action="append",
+        choices=("canvas", "moodle", "gradescope"),
+        default=[],
+        help=_("also write the points for this system"),
+    )
+    made.add_argument("--json", action="store_true", help=_("print results.json, and no summary"))
+    return made
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Grade, write the reports, and say what came of it."""
+    # Before NumPy or PyTorch: jobs are forked, and a fork takes no threads along.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    from attn_course.grading.folder import FolderProblem
+    from attn_course.grading.gradebook import GradebookProblem
+    from attn_course.grading.instructor import ChecksProblem
+    from attn_course.grading.intake import IntakeProblem
+    from attn_course.grading.jobs import JobsFailed
+    from attn_course.grading.rungs import NoSandbox, find_rung
+
+    try:
+        rung = find_rung(arguments.isolation)
+    except NoSandbox as fault:
+        return _complain(str(fault), WRONG_USE)
+    _say(rung.why)
+    if not rung.is_sandbox and not arguments.i_trust_these_files:
+        return _complain(
+            _(
+                "Without a sandbox these notebooks could do all that you can do: read and delete "
+                "your files, for example. They are not run. Grade on Linux, or say "
+                "--i-trust-these-files."
+            ),
+            WRONG_USE,
+        )
+    try:
+        return _graded(arguments, rung)
+    except (FolderProblem, IntakeProblem, ChecksProblem, _Misuse) as fault:
+        return _complain(str(fault), WRONG_USE)
+    except (GradebookProblem, JobsFailed) as fault:
+        return _complain(str(fault), OPEN)
+    except OSError as fault:
+        return _complain(
+            _(
+                "{file} could not be written ({why}): is the disk full? What was graded is in the "
+                "gradebook; make room and run the same command again."
+            ).format(file=fault.filename or arguments.out, why=fault.strerror or fault),
+            OPEN,
+        )
+    except KeyboardInterrupt:
+        return _complain(
+            _("Stopped. What was graded is kept; run the same command again to go on."), OPEN
+        )
+
+
+def _graded(arguments: argparse.Namespace, rung: "Rung") -> int:
+    from attn_course.grading import run
+    from attn_course.grading.instructor import files_in
+    from attn_course.grading.jobs import Jobs, can_fork, default_jobs
+    from attn_course.grading.sandbox import Sandbox
+
+    limits = _limits(arguments)
+    count = arguments.jobs or default_jobs(limits.memory_mb)
+    open_sandbox = partial(Sandbox, rung, limits)
+    load_chapters = partial(_chapters, arguments)
+    kernel = _fresh_kernel(rung, limits) if arguments.nbval else None
+    crew = Jobs(count, partial(run.NotebookGrader, open_sandbox, load_chapters, limits, kernel))
+    try:
+        if can_fork():
+            crew.start(1)  # it warms up while we load the chapters ourselves
+        settings = run.Settings(
+            submissions=arguments.submissions,
+            out=arguments.out,
+            chapters=load_chapters(),
+            open_sandbox=open_sandbox,
+            rung=rung.letter,
+            limits=limits,
+            jobs=count,
+            seed=arguments.seed,
+            fresh=arguments.fresh,
+            own_checks=tuple(files_in(arguments.checks)) if arguments.checks else (),
+            fresh_kernel=kernel,
+        )
+        return _reported(arguments, settings, crew)
+    finally:
+        crew.close()
+
+
+def _reported(arguments: argparse.Namespace, settings: "Settings", crew: "Jobs") -> int:
+    from attn_course.grading import reports, run
+    from attn_course.grading.exports import write_export
+
+    with run.open_gradebook(settings) as gradebook:
+        found = run.grade_folder(settings, gradebook, crew)
+        entries = list(gradebook.latest())
+        reports.write_all(settings.out, entries, gradebook.seed, found.notices)
+        for system in arguments.export:
+            write_export(settings.out, entries, system)
+        if arguments.json:
+            print(reports.results_json(entries, gradebook.seed, found.notices), end="")
+    return _summed_up(arguments, entries, found.notices)
+
+
+def _summed_up(
+    arguments: argparse.Namespace, entries: list["Entry"], notices: tuple[str, ...]
+) -> int:
+    from attn_course.grading import reports
+    from attn_course.grading.records import NOT_GRADED, UNREADABLE
+    from attn_course.grading.safe_names import shown
+
+    if not arguments.json:
+        print(reports.summary(entries) or _("No notebook was found."))
+        for line in [*reports.problems(entries), *map(shown, notices)]:
+            print(line)
+        print(_("Results: {folder}").format(folder=arguments.out))
+    failed = [entry for entry in entries if entry.record.status in (UNREADABLE, NOT_GRADED)]
+    return OPEN if failed or not entries else GOOD
+
+
+def _chapters(arguments: argparse.Namespace) -> Mapping[str, "Chapter"]:
+    """Return the chapters that are asked for, with the instructor's own checks."""
+    from attn_course.grading.instructor import with_own_checks
+    from attn_course.practice.exercises import chapters
+
+    known: Mapping[str, Chapter] = chapters()
+    if arguments.checks:
+        known = with_own_checks(known, arguments.checks)
+    if arguments.chapters is None:
+        return known
+    asked = [word for words in arguments.chapters for word in words.split(",")]
+    return {
+        number: known[number] for number in sorted({n for w in asked for n in _meant(w, known)})
+    }
+
+
+def _meant(word: str, known: Mapping[str, "Chapter"]) -> list[str]:
+    """Return the numbers of the chapters that a word means: 1 is 01, and 5 is all of 05a, 05b, …"""
+    digits = word.rstrip("abcdefghijklmnopqrstuvwxyz")
+    number = digits.zfill(2) + word[len(digits) :]
+    meant = [one for one in known if number in (one, one.rstrip("abcdefghijklmnopqrstuvwxyz"))]
+    if not meant:
+        raise _Misuse(
+            _("There is no chapter {number!r} with exercises; there are: {known}.").format(
+                number=number, known=", ".join(known)
+            )
+        )
+    return meant
+
+
+def _fresh_kernel(rung: "Rung", limits: "Limits") -> "FreshKernel":
+    from attn_course.grading.fresh_kernel import FreshKernel, missing_packages
+
+    missing = missing_packages()
+    if missing:
+        raise _Misuse(
+            _("--nbval needs packages that are not installed: {names}.").format(
+                names=", ".join(missing)
+            )
+        )
+    kernel = FreshKernel(rung, limits)
+    if kernel.why_not:
+        _say(_("No notebook is run in a fresh kernel: {why}.").format(why=kernel.why_not))
+    return kernel
+
+
+def _limits(arguments: argparse.Namespace) -> "Limits":
+    from attn_course.grading.limits import Limits
+
+    asked = {
+        "call_seconds": arguments.timeout_call,
+        "submission_seconds": arguments.timeout_submission,
+        "memory_mb": arguments.memory,
+    }
+    return Limits(**{name: value for name, value in asked.items() if value is not None})
+
+
+class _Misuse(Exception):  # noqa: N818  (the command was used wrongly; the text says how)
+    """The user asked for something that does not exist."""
+
+
+def _count(word: str) -> int:
+    number = int(word)
+    if number < 1:
+        raise argparse.ArgumentTypeError(_("{word} must be 1 or more").format(word=word))
+    return number
+
+
+def _seconds(word: str) -> float:
+    number = float(word)
+    if not 0 < number < 1e6:
+        raise argparse.ArgumentTypeError(_("{word} must be more than 0").format(word=word))
+    return number
+
+
+def _say(sentence: str) -> None:
+    print(sentence, file=sys.stderr, flush=True)
+
+
+def _complain(sentence: str, code: int) -> int:
+    from attn_course.grading.safe_names import shown
+
+    _say(shown(sentence))
+    return code

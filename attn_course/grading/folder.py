@@ -1,0 +1,71 @@
+"""The folder for results: ours alone, and nothing is ever written beside it.
+
+Files are replaced in one step, so that whoever looks sees the old file or the new one.
+"""
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+from attn_course.grading.gradebook import FILE, Gradebook
+from attn_course.translate import _
+
+
+class FolderProblem(Exception):  # noqa: N818  (the folder has a problem; nothing crashed)
+    """A folder that can't take the results: the text says why and what to do."""
+
+
+def prepare(folder: Path, submissions: Path, fresh: bool) -> None:
+    """Make sure that `folder` exists, is ours, and (if `fresh`) has no gradebook yet."""
+    if folder.is_symlink():
+        raise FolderProblem(_("{folder} is a link: name the folder itself.").format(folder=folder))
+    if folder.resolve().is_relative_to(submissions.resolve()):
+        raise FolderProblem(
+            _("{folder} is inside of {submissions}: name a folder outside of it.").format(
+                folder=folder, submissions=submissions
+            )
+        )
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # grades are nobody else's business
+        others = [path.name for path in folder.iterdir()]
+    except OSError as fault:
+        raise FolderProblem(
+            _("The folder {folder} can't be used: {why}.").format(folder=folder, why=fault.strerror)
+        ) from fault
+    if others and not any(name.startswith("gradebook") for name in others):
+        raise FolderProblem(
+            _("{folder} has other files in it and no gradebook: name a new folder.").format(
+                folder=folder
+            )
+        )
+    if fresh and FILE in others:
+        _set_aside(folder)
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    """Write the file `name` (it may have folders in it) below `folder`, in one step."""
+    target = folder / name
+    for parent in reversed(target.relative_to(folder).parents[:-1]):
+        inner = folder / parent
+        inner.mkdir(exist_ok=True)
+        if inner.is_symlink():
+            raise FolderProblem(
+                _("{inner} is a link, and nothing is written behind links.").format(inner=inner)
+            )
+    new = target.with_name(f".{target.name}.new")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(new, flags, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        os.replace(new, target)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
+def _set_aside(folder: Path) -> None:
+    """Give the gradebook another name: to begin anew is no reason to lose anything."""
+    Gradebook(folder).close()  # takes in what a killed run had left beside the file
+    when = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
+    (folder / FILE).rename(folder / f"gradebook-until-{when}.sqlite")

@@ -1,0 +1,233 @@
+"""One notebook: its cells go into the sandbox, the checks stay here, and a record comes out.
+
+All exercises are asked of one child, one after the other. Where it ends (a crash, a loop, too
+much memory), the exercise at fault has its verdict and a new child goes on with those that are
+left. Where it ends before it could answer anything, a cell is at fault, and nobody knows which
+exercises need that cell: from then on each gets a child of its own.
+
+Everybody in a class is asked the same: the inputs of an exercise are drawn from the seed of the
+run and the exercise's id alone. That is fair, one can compare two learners, and what the
+reference answers need be worked out only once.
+"""
+
+import hashlib
+import time
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from attn_course.grading.records import (
+    NO_CODE,
+    ExerciseRecord,
+    GroupRecord,
+    Record,
+    cut,
+    status_of,
+)
+from attn_course.grading.sandbox import InfrastructureFault
+from attn_course.practice.exercise import Chapter, Exercise, Failure, Result
+from attn_course.practice.notebook import Cell
+from attn_course.practice.selection import Problem
+from attn_course.practice.wire import Plain
+from attn_course.translate import _
+
+# A request that every child can answer, since nothing has no name.
+_NOTHING: tuple[str, dict[str, Plain]] = ("value", {"name": ""})
+
+
+class Running(Protocol):
+    """A child that has the learner's cells."""
+
+    @property
+    def verdict(self) -> str | None:
+        """What ended it, if something did."""
+        ...
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """What was noticed about the cells."""
+        ...
+
+    def request(self, op: str, payload: dict[str, Plain]) -> dict[str, Plain]:
+        """Carry out one request; where there is a verdict, the answer says so."""
+        ...
+
+
+class Opens(Protocol):
+    """A sandbox, as far as grading needs it: `attn_course.grading.sandbox.Sandbox`, or a fake."""
+
+    def open(
+        self, cells: Sequence[Cell], names: Sequence[str], file: str = "notebook"
+    ) -> AbstractContextManager[Running]:
+        """Return a fresh child that has run what `names` need of `cells`."""
+        ...
+
+    def close(self) -> None:
+        """End it, and everything in it."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """Why an exercise was not judged to its end."""
+
+    word: str
+    sentence: str
+
+
+def grade_cells(
+    sandbox: Opens,
+    cells: Sequence[Cell],
+    chapter: Chapter,
+    seed: int,
+    file: str,
+    seconds: float,
+    clock: Callable[[], float] = time.monotonic,
+) -> Record:
+    """Return how `cells` do in the exercises of `chapter`; no child is begun after `seconds`."""
+    if not any(cell.source.strip() for cell in cells):
+        message = _("There is no code in the notebook.")
+        return Record(NO_CODE, chapter.points, message, _none_done(chapter.exercises.values()))
+    waiting = list(chapter.exercises.values())
+    records: dict[str, ExerciseRecord] = {}
+    together = True
+    end = clock() + seconds
+    while waiting:
+        if clock() >= end:
+            late = _Verdict("timed out", _("The time for the whole notebook was used up before."))
+            records |= {one.id: _without_points(one, late) for one in waiting}
+            break
+        asked = waiting if together else waiting[:1]
+        done = _ask(sandbox, cells, asked, seed, file)
+        if not done:
+            together = False
+        records |= {one.id: one for one in done}
+        waiting = [one for one in waiting if one.id not in records]
+    in_order = tuple(records[one.id] for one in chapter.exercises.values())
+    return Record(status_of(in_order), chapter.points, exercises=in_order)
+
+
+def seed_of(exercise: Exercise, run_seed: int) -> int:
+    """Return the seed for the inputs of one exercise."""
+    digest = hashlib.sha256(f"{run_seed} {exercise.id}".encode()).digest()
+    return int.from_bytes(digest[:8], "little")
+
+
+def _ask(
+    sandbox: Opens, cells: Sequence[Cell], exercises: Sequence[Exercise], seed: int, file: str
+) -> list[ExerciseRecord]:
+    """Ask one child for as many exercises as it lives through.
+
+    Returns none where the child ended before the first of several, so that they must be tried
+    one by one.
+    """
+    done: list[ExerciseRecord] = []
+    with sandbox.open(cells, [exercise.name for exercise in exercises], file) as submission:
+        if _has_ended(submission):  # the cells have run, or tried to
+            return [] if len(exercises) > 1 else [_ended(exercises[0], submission)]
+        for exercise in exercises:
+            done.append(_judged(exercise, submission, seed))
+            if _has_ended(submission):
+                break
+    return done
+
+
+def _judged(exercise: Exercise, submission: Running, seed: int) -> ExerciseRecord:
+    try:
+        with warnings.catch_warnings():  # an overflow in what came back is not our user's business
+            warnings.simplefilter("ignore")
+            result = exercise.check(submission, seed_of(exercise, seed))
+    except InfrastructureFault:
+        raise
+    except Exception as fault:
+        if submission.verdict:
+            return _ended(exercise, submission)
+        why = _("The check itself stopped with {type}: {message}. Please tell your instructor.")
+        sentence = why.format(type=type(fault).__name__, message=fault)
+        return _without_points(exercise, _Verdict("not judged", sentence))
+    if submission.verdict == "broke the protocol":  # whoever forges one answer is believed none
+        return _ended(exercise, submission)
+    notes = [p.sentence for p in submission.problems if exercise.name in p.names]
+    verdict: str = result.status
+    if submission.verdict:
+        verdict, notes = submission.verdict, [_last_words(submission), *notes]
+    elif _is_missing(result):
+        verdict = "missing"
+    elif result.failure:
+        notes = [*_failure_notes(result), *notes]
+    known = result.misconception if verdict in ("failed", "error") else None
+    return ExerciseRecord(
+        id=exercise.id,
+        title=exercise.title,
+        kind=exercise.kind,
+        section=exercise.chapter.sections[known.section if known else exercise.section],
+        points=result.points,
+        max_points=exercise.points,
+        verdict=verdict,
+        mistake=known.name if known else "",
+        mistake_message=known.message if known else "",
+        groups=tuple(GroupRecord(g.label, g.points, g.status) for g in result.groups),
+        notes=tuple(map(cut, notes)),
+    )
+
+
+def _has_ended(submission: Running) -> bool:
+    return submission.verdict is not None
+
+
+def _ended(exercise: Exercise, submission: Running) -> ExerciseRecord:
+    assert submission.verdict is not None
+    return _without_points(exercise, _Verdict(submission.verdict, _last_words(submission)))
+
+
+def _last_words(submission: Running) -> str:
+    """Return the sentence for a verdict: from then on it is the answer to any request."""
+    return str(submission.request(*_NOTHING)["raised"]["message"])
+
+
+def _is_missing(result: Result) -> bool:
+    """Return whether the notebook defines no such name; the notes say why."""
+    failure, name = result.failure, result.exercise.name
+    return failure is not None and failure.sentence == _("It raised {type}: {message}").format(
+        type="KeyError", message=repr(name)
+    )
+
+
+def _failure_notes(result: Result) -> list[str]:
+    """Say what went wrong: the input is named and not shown, so that nobody answers by heart."""
+    group, failure = next((g, g.failure) for g in result.groups if g.failure)
+    notes = [_("In “{label}”: {sentence}").format(label=group.label, sentence=failure.sentence)]
+    if failure.line:
+        notes.append(_("At the line: {line}").format(line=failure.line.strip()))
+    if failure.arguments:
+        notes.append(_("The input, not shown here: {names}.").format(names=_named(failure)))
+    return notes
+
+
+def _named(failure: Failure) -> str:
+    words = []
+    for name, value in failure.arguments.items():
+        shape = getattr(value, "shape", None)
+        shaped = _("{name} of shape {shape}")
+        words.append(name if shape is None else shaped.format(name=name, shape=tuple(shape)))
+    return ", ".join(words)
+
+
+def _without_points(exercise: Exercise, verdict: _Verdict) -> ExerciseRecord:
+    return ExerciseRecord(
+        id=exercise.id,
+        title=exercise.title,
+        kind=exercise.kind,
+        section=exercise.chapter.sections[exercise.section],
+        points=0,
+        max_points=exercise.points,
+        verdict=verdict.word,
+        groups=tuple(GroupRecord(g.label, g.points, "error") for g in exercise.groups),
+        notes=(cut(verdict.sentence),) if verdict.sentence else (),
+    )
+
+
+def _none_done(exercises: Iterable[Exercise]) -> tuple[ExerciseRecord, ...]:
+    return tuple(_without_points(exercise, _Verdict("missing", "")) for exercise in exercises)

@@ -1,0 +1,280 @@
+"""Which notebooks were handed in? Found and read without trusting a name, a size or a kind.
+
+Two layouts, also mixed: `SUBMISSIONS/<learner>/<NN_topic>.ipynb`, and flat
+`SUBMISSIONS/<learner>__<NN_topic>.ipynb`. A chapter is known by its number (01, 05b), so a
+download called `01_topic (1).ipynb` is still one of chapter 01. Whatever is wrong with a file
+becomes one sentence about this file; the others are not touched by it. Nothing here follows a
+link, waits for a pipe or opens a device.
+"""
+
+import os
+import re
+import stat
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from attn_course.practice.exercise import Chapter
+from attn_course.practice.notebook import Cell, NotebookProblem, notebook_from_bytes
+from attn_course.translate import _
+
+LARGEST = 64 * 2**20  # bytes of a notebook; with its outputs cleared it has a few thousand
+_MOST_ITEMS = 4_000_000  # of JSON: each takes far more memory than it takes bytes
+_MOST_CELLS = 10_000
+_MOST_CODE = 8 * 2**20  # characters in all code cells
+_ATTEMPTS = 3  # to read a file that somebody is writing
+
+_IN_FOLDER = re.compile(r"(?s)(\d\d[a-z]?)(?:[_ .-].*)?\.ipynb")
+_FLAT = re.compile(r"(?s)(.+)__(\d\d[a-z]?)(?:[_ .-].*)?\.ipynb")
+
+
+@dataclass(frozen=True)
+class HandedIn:
+    """One notebook of one learner for one chapter (by its number); `name` is for messages."""
+
+    learner: str
+    chapter: str
+    path: Path
+    name: str
+    problem: str = ""  # why it can't be read, where that is known already
+    note: str = ""  # what the learner should know about the file
+
+
+@dataclass(frozen=True)
+class Intake:
+    """What was found, in order, and what was left aside, in sentences."""
+
+    notebooks: tuple[HandedIn, ...]
+    notices: tuple[str, ...]
+
+
+class IntakeProblem(Exception):  # noqa: N818  (the folder has a problem; nothing crashed)
+    """A folder of submissions that can't be used: the text says why and what to do."""
+
+
+class Unreadable(Exception):  # noqa: N818  (it says what is the matter)
+    """A notebook that can't be graded: the text says why, for its learner."""
+
+
+def find(submissions: Path, chapters: Mapping[str, Chapter]) -> Intake:
+    """Return the notebooks for `chapters` below the folder `submissions`."""
+    if not submissions.is_dir():
+        raise IntakeProblem(
+            _(
+                "{path} is not a folder: name the one with a folder for each learner, "
+                "SUBMISSIONS/<learner>/<NN_topic>.ipynb."
+            ).format(path=submissions)
+        )
+    found: list[HandedIn] = []
+    closed: dict[str, str] = {}  # learners whose whole folder can't be read, and why
+    notices: list[str] = []
+    try:
+        entries = _sorted_entries(submissions)
+    except OSError as fault:
+        raise IntakeProblem(
+            _("{path} can't be read ({why}): check its permissions.").format(
+                path=submissions, why=fault.strerror
+            )
+        ) from fault
+    for entry in entries:
+        name = readable(entry.name)
+        flat = _FLAT.fullmatch(name)
+        if entry.name.startswith("."):
+            if flat:
+                notices.append(_("Left aside: {name}, a hidden file.").format(name=name))
+        elif flat:
+            found.append(HandedIn(flat[1], flat[2], Path(entry.path), name))
+        elif entry.is_symlink():
+            closed[name] = _("{name} is a link, and links are not followed.").format(name=name)
+        elif entry.is_dir(follow_symlinks=False):
+            try:
+                found += _in_folder(Path(entry.path), name, notices)
+            except OSError as fault:
+                closed[name] = _("The folder {name} can't be read ({why}).").format(
+                    name=name, why=fault.strerror
+                )
+        else:
+            notices.append(_("Left aside: {name}, which names no chapter.").format(name=name))
+    known = [one for one in found if one.chapter in chapters]
+    notices += [
+        _(
+            "Left aside: {name}, since chapter {number} is not asked for or has no exercises."
+        ).format(name=one.name, number=one.chapter)
+        for one in found
+        if one.chapter not in chapters
+    ]
+    # Who can't be looked at has a line for every chapter that others handed in.
+    numbers = sorted({one.chapter for one in known}) or list(chapters)
+    known += [
+        HandedIn(learner, number, submissions / learner, learner, problem=why)
+        for learner, why in closed.items()
+        for number in numbers
+    ]
+    return Intake(tuple(_one_each(known, chapters)), tuple(notices))
+
+
+def read(handed_in: HandedIn) -> bytes:
+    """Return the content of a notebook file, all of it from one moment; or raise `Unreadable`."""
+    if handed_in.problem:
+        raise Unreadable(handed_in.problem)
+    for _attempt in range(_ATTEMPTS):
+        content = _read_once(handed_in)
+        if content is not None:
+            return content
+    raise Unreadable(
+        _(
+            "{name} changed while it was being read: run this again when nobody writes to it."
+        ).format(name=handed_in.name)
+    )
+
+
+def cells_of(name: str, content: bytes) -> tuple[Cell, ...]:
+    """Return the code cells of a notebook; or raise `Unreadable`."""
+    items = content.count(b",") + content.count(b"[") + content.count(b"{")
+    if items > _MOST_ITEMS:
+        raise Unreadable(
+            _("{name} holds more than {most} items: clear all outputs in Jupyter and save.").format(
+                name=name, most=_MOST_ITEMS
+            )
+        )
+    try:
+        cells = _cells(Path(name), content)
+    except NotebookProblem as fault:
+        raise Unreadable(str(fault)) from fault
+    code = tuple(
+        replace(cell, source=cell.source.encode(errors="replace").decode())  # no half characters
+        for cell in cells
+        if cell.kind == "code"
+    )
+    length = sum(len(cell.source) for cell in code)
+    if length > _MOST_CODE:
+        raise Unreadable(
+            _("{name} has {count} characters of code, and {most} are read at most.").format(
+                name=name, count=length, most=_MOST_CODE
+            )
+        )
+    return code
+
+
+def _cells(path: Path, content: bytes) -> tuple[Cell, ...]:
+    if not content.strip():
+        raise Unreadable(_("{name} is empty.").format(name=path))
+    cells = notebook_from_bytes(path, content).cells
+    if len(cells) > _MOST_CELLS:
+        raise Unreadable(
+            _("{name} has {count} cells, and {most} are read at most.").format(
+                name=path, count=len(cells), most=_MOST_CELLS
+            )
+        )
+    return cells
+
+
+def readable(name: str) -> str:
+    """Return a file's name as text: bytes that are no text are written out."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def _in_folder(folder: Path, learner: str, notices: list[str]) -> list[HandedIn]:
+    found = []
+    for entry in _sorted_entries(folder):
+        name = readable(entry.name)
+        if entry.name.startswith("."):  # Jupyter's checkpoints, a system's own files
+            continue
+        match = _IN_FOLDER.fullmatch(name)
+        if match:
+            whole = f"{learner}/{name}"
+            found.append(HandedIn(learner, match[1], Path(entry.path), whole))
+        else:
+            notices.append(
+                _("Left aside: {learner}/{name}, which names no chapter.").format(
+                    learner=learner, name=name
+                )
+            )
+    return found
+
+
+def _sorted_entries(folder: Path) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return sorted(entries, key=lambda entry: entry.name)
+
+
+def _one_each(found: Iterable[HandedIn], chapters: Mapping[str, Chapter]) -> list[HandedIn]:
+    """Return one notebook for each learner and chapter, with a note where there were several."""
+    together: dict[tuple[str, str], list[HandedIn]] = defaultdict(list)
+    for one in found:
+        together[one.learner, one.chapter].append(one)
+    chosen = []
+    for (_learner, number), several in sorted(together.items()):
+        stem = chapters[number].stem
+
+        def order(one: HandedIn, stem: str = stem) -> tuple[bool, bool, bool, str]:
+            exact = one.name == f"{one.learner}/{stem}.ipynb"
+            flat = one.name == f"{one.learner}__{stem}.ipynb"
+            return bool(one.problem), not exact, not flat, one.name
+
+        first, *others = sorted(several, key=order)
+        if others:
+            note = _("There are several notebooks for this chapter; {first} counts, not {others}.")
+            names = ", ".join(one.name for one in others)
+            first = replace(first, note=note.format(first=first.name, others=names))
+        chosen.append(first)
+    return chosen
+
+
+def _read_once(handed_in: HandedIn) -> bytes | None:
+    """Return the content, or None where it changed on the way."""
+    name = handed_in.name
+    # Not to follow a link, not to wait for the other end of a pipe, not to pass it on to anybody.
+    flags = os.O_RDONLY
+    for wish in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY", "O_NOCTTY"):
+        flags |= getattr(os, wish, 0)
+    try:
+        if stat.S_ISLNK(os.lstat(handed_in.path).st_mode):
+            raise Unreadable(_("{name} is a link, and links are not followed.").format(name=name))
+        descriptor = os.open(handed_in.path, flags)
+    except OSError as fault:
+        raise _unreadable(name, fault) from fault
+    try:
+        before = os.fstat(descriptor)
+        if not stat.S_ISREG(before.st_mode):
+            raise Unreadable(
+                _("{name} is not a file but {kind}.").format(name=name, kind=_kind(before.st_mode))
+            )
+        if before.st_size > LARGEST:
+            raise Unreadable(
+                _(
+                    "{name} has {size} MB, and {most} MB are read at most: "
+                    "clear all outputs in Jupyter and save."
+                ).format(name=name, size=before.st_size // 2**20, most=LARGEST // 2**20)
+            )
+        content = _all_bytes(descriptor, before.st_size + 1)
+        after = os.fstat(descriptor)
+    except OSError as fault:
+        raise _unreadable(name, fault) from fault
+    finally:
+        os.close(descriptor)
+    same = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
+    return content if same and len(content) == before.st_size else None
+
+
+def _all_bytes(descriptor: int, most: int) -> bytes:
+    parts = []
+    while most > 0 and (part := os.read(descriptor, min(most, 2**20))):
+        parts.append(part)
+        most -= len(part)
+    return b"".join(parts)
+
+
+def _unreadable(name: str, fault: OSError) -> Unreadable:
+    return Unreadable(
+        _("{name} can't be read ({why}).").format(name=name, why=fault.strerror or fault)
+    )
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISDIR(mode):
+        return _("a folder")
+    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+        return _("a pipe to another program")
+    return _("a device")

@@ -1,0 +1,93 @@
+"""What is kept of a graded notebook: plain words and numbers, no arrays, no code.
+
+A record is all that the gradebook stores and all that the reports need. It can be written as
+JSON and read back, so it can go from one of our processes to another without pickle.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+# How one notebook went, the worst first: the first of these that an exercise met is its status.
+FAULTS = (
+    "broke the protocol",
+    "crashed",
+    "out of memory",
+    "timed out",
+    "too much output",
+    "not judged",
+)
+GRADED, NO_CODE, UNREADABLE, NOT_GRADED = "graded", "no code", "unreadable", "not graded"
+
+_LONGEST = 600  # characters of a sentence: an exception's text may be a whole book
+
+
+@dataclass(frozen=True)
+class GroupRecord:
+    """How one group of cases went."""
+
+    label: str
+    points: int
+    status: str
+
+
+@dataclass(frozen=True)
+class ExerciseRecord:
+    """How one exercise went: `verdict` is a word, `notes` are sentences for the learner."""
+
+    id: str
+    title: str
+    kind: str
+    section: str  # the heading in the book to read
+    points: int
+    max_points: int
+    verdict: str
+    mistake: str = ""  # the name of a known mistake, and what there is to say about it
+    mistake_message: str = ""
+    groups: tuple[GroupRecord, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Record:
+    """How one notebook went."""
+
+    status: str
+    max_points: int
+    message: str = ""  # why there are no exercises to show, or what to know about the file
+    exercises: tuple[ExerciseRecord, ...] = ()
+    runs: str = ""  # from top to bottom in a fresh kernel? Empty where that was not asked
+
+    @property
+    def points(self) -> int:
+        """The points earned."""
+        return sum(exercise.points for exercise in self.exercises)
+
+    def to_json(self) -> str:
+        """Return the record as text: the same record gives the same text."""
+        return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True)
+
+
+def from_json(text: str) -> Record:
+    """Return the record that `Record.to_json` wrote."""
+    fields = json.loads(text)
+    exercises = tuple(_exercise(one) for one in fields.pop("exercises"))
+    return Record(**fields, exercises=exercises)
+
+
+def status_of(exercises: tuple[ExerciseRecord, ...]) -> str:
+    """Return the worst fault that an exercise met, or that all were judged."""
+    met = {exercise.verdict for exercise in exercises}
+    return next((fault for fault in FAULTS if fault in met), GRADED)
+
+
+def cut(sentence: str) -> str:
+    """Return a sentence that can be stored: not too long, no half characters."""
+    short = sentence if len(sentence) <= _LONGEST else sentence[: _LONGEST - 1] + "…"
+    return short.encode(errors="replace").decode()
+
+
+def _exercise(fields: dict[str, Any]) -> ExerciseRecord:
+    groups = tuple(GroupRecord(**group) for group in fields.pop("groups"))
+    notes = tuple(fields.pop("notes"))
+    return ExerciseRecord(**fields, groups=groups, notes=notes)

@@ -1,0 +1,250 @@
+"""The whole run: find the notebooks, grade those that need it, keep every result at once.
+
+What was graded already, in this run or one that was stopped, is not graded again. The records
+depend on the notebooks, the checks and the seed, and not on the number of jobs, on their order or
+on how often the run was stopped.
+"""
+
+import hashlib
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from attn_course._progress import Progress
+from attn_course.grading import folder, intake, jobs
+from attn_course.grading.grade_one import Opens, grade_cells
+from attn_course.grading.gradebook import Entry, Gradebook
+from attn_course.grading.instructor import version_of
+from attn_course.grading.intake import HandedIn, Intake, Unreadable
+from attn_course.grading.jobs import Done, Jobs, Task
+from attn_course.grading.limits import Limits
+from attn_course.grading.records import NOT_GRADED, UNREADABLE, Record, cut
+from attn_course.grading.safe_names import shown
+from attn_course.practice.exercise import Chapter
+from attn_course.translate import _
+
+_ATTEMPTS = 2  # with a new sandbox, when the old one failed us
+
+
+class RunsNotebooks(Protocol):
+    """What says whether a notebook runs from top to bottom: `FreshKernel`, or a fake."""
+
+    def run(self, content: bytes) -> str:
+        """Return "yes", or "no" or "not run" with the reason."""
+        ...
+
+    def is_answered(self, runs: str) -> bool:
+        """Return whether an answer from before will do."""
+        ...
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run needs to know; `open_sandbox` makes the sandbox of a job."""
+
+    submissions: Path
+    out: Path
+    chapters: Mapping[str, Chapter]
+    open_sandbox: Callable[[], Opens]
+    rung: str
+    limits: Limits = field(default_factory=Limits)
+    jobs: int = 1
+    seed: int | None = None
+    fresh: bool = False
+    own_checks: tuple[Path, ...] = ()
+    fresh_kernel: RunsNotebooks | None = None  # asked too, where it is wanted
+    show_progress: bool = True
+
+
+class NotebookGrader:
+    """What a job does its work with: a sandbox, renewed when it fails, and the chapters.
+
+    Both take seconds to load, the one mostly in another process: so they load side by side.
+    """
+
+    def __init__(
+        self,
+        open_sandbox: Callable[[], Opens],
+        load_chapters: Callable[[], Mapping[str, Chapter]],
+        limits: Limits,
+        fresh_kernel: RunsNotebooks | None = None,
+    ) -> None:
+        self._open_sandbox = open_sandbox
+        self._limits = limits
+        self._fresh_kernel = fresh_kernel
+        with ThreadPoolExecutor(1) as beside:
+            loading = beside.submit(_loaded, load_chapters)
+            self._sandbox: Opens | None = open_sandbox()
+            self._chapters = loading.result()
+
+    def grade(self, task: Task) -> Record:
+        """Return how a notebook went."""
+        record = self._graded(task)
+        if self._fresh_kernel is None or record.status in (UNREADABLE, NOT_GRADED):
+            return record
+        return replace(record, runs=cut(self._fresh_kernel.run(task.content)))
+
+    def _graded(self, task: Task) -> Record:
+        chapter = self._chapters[task.chapter]
+        try:
+            cells = intake.cells_of(task.name, task.content)
+        except (Unreadable, MemoryError) as fault:
+            return Record(UNREADABLE, chapter.points, cut(str(fault) or type(fault).__name__))
+        for _attempt in range(_ATTEMPTS):
+            try:
+                if self._sandbox is None:
+                    self._sandbox = self._open_sandbox()
+                return grade_cells(
+                    self._sandbox,
+                    cells,
+                    chapter,
+                    task.seed,
+                    f"{chapter.stem}.ipynb",
+                    self._limits.submission_seconds,
+                )
+            except Exception as fault:  # an InfrastructureFault, or a mistake of ours
+                why = str(fault) or type(fault).__name__
+                self.close()
+        return _not_graded(chapter, why)
+
+    def close(self) -> None:
+        """Put the sandbox away."""
+        sandbox, self._sandbox = self._sandbox, None
+        if sandbox is not None:
+            sandbox.close()
+
+
+def _loaded(load_chapters: Callable[[], Mapping[str, Chapter]]) -> Mapping[str, Chapter]:
+    """Load the chapters, and with them what PyTorch loads only at its first gradient."""
+    chapters = load_chapters()
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(1)  # a job each core: threads would only wait for one another
+        one = torch.ones(1, requires_grad=True)
+        torch.autograd.grad(one * one, one, torch.ones(1))
+    return chapters
+
+
+def grade_folder(settings: Settings, gradebook: Gradebook, crew: Jobs | None = None) -> Intake:
+    """Grade what was handed in and is not in the `gradebook`; return what was found.
+
+    `crew` are jobs that were started before; without them they are started now.
+    """
+    found = intake.find(settings.submissions, settings.chapters)
+    with Progress(
+        len(found.notebooks), _("grading"), _("notebooks"), settings.show_progress
+    ) as progress:
+        _Run(settings, gradebook, found, progress).run(crew)
+    return found
+
+
+def open_gradebook(settings: Settings) -> Gradebook:
+    """Return the gradebook in the folder for results, which is made ready for it."""
+    folder.prepare(settings.out, settings.submissions, settings.fresh)
+    return Gradebook(settings.out, settings.seed)
+
+
+class _Run:
+    def __init__(
+        self, settings: Settings, gradebook: Gradebook, found: Intake, progress: Progress
+    ) -> None:
+        self._settings = settings
+        self._gradebook = gradebook
+        self._notebooks = found.notebooks
+        self._progress = progress
+        self._running: dict[int, str] = {}
+        self._versions = {
+            number: version_of(chapter, settings.limits, settings.own_checks)
+            for number, chapter in settings.chapters.items()
+        }
+
+    def run(self, crew: Jobs | None) -> None:
+        settings = self._settings
+        make_grader = partial(
+            NotebookGrader,
+            settings.open_sandbox,
+            lambda: settings.chapters,
+            settings.limits,
+            settings.fresh_kernel,
+        )
+        if jobs.can_fork():
+            done = (crew or Jobs(settings.jobs, make_grader)).run(self._tasks())
+        else:
+            done = jobs.in_this_process(make_grader, self._tasks())
+        for one in done:
+            self._keep_graded(one)
+
+    def _tasks(self) -> Iterator[Task]:
+        """Read the notebooks one by one, and yield those that must be graded."""
+        for number, one in enumerate(self._notebooks):
+            try:
+                content = intake.read(one)
+            except Unreadable as fault:
+                chapter = self._settings.chapters[one.chapter]
+                record = Record(UNREADABLE, chapter.points, cut(str(fault)))
+                self._keep(one, b"", record, 0.0)
+                continue
+            if self._is_graded(one, content):
+                self._progress.advance()
+                continue
+            self._running[number] = one.name
+            self._show_running()
+            yield Task(number, self._gradebook.seed, one.chapter, one.name, content)
+
+    def _keep_graded(self, done: Done) -> None:
+        one = self._notebooks[done.task.number]
+        record = done.record
+        if record is None:
+            chapter = self._settings.chapters[one.chapter]
+            record = _not_graded(chapter, _("the process that graded it ended twice"))
+        self._running.pop(done.task.number)
+        self._show_running()
+        self._keep(one, done.task.content, record, done.seconds)
+
+    def _keep(self, one: HandedIn, content: bytes, record: Record, seconds: float) -> None:
+        if one.note:
+            record = replace(
+                record, message=cut(" ".join(filter(None, [one.note, record.message])))
+            )
+        self._gradebook.add(
+            Entry(
+                learner=_storable(one.learner),
+                chapter=self._settings.chapters[one.chapter].stem,
+                content=_hash(content),
+                checks=self._versions[one.chapter],
+                rung=self._settings.rung,
+                seconds=seconds,
+                record=record,
+            )
+        )
+        self._progress.advance()
+
+    def _is_graded(self, one: HandedIn, content: bytes) -> bool:
+        stem = self._settings.chapters[one.chapter].stem
+        version = self._versions[one.chapter]
+        learner = _storable(one.learner)
+        return self._gradebook.is_graded(learner, stem, _hash(content), version, self._is_enough)
+
+    def _is_enough(self, record: Record) -> bool:
+        kernel = self._settings.fresh_kernel
+        return kernel is None or kernel.is_answered(record.runs)
+
+    def _show_running(self) -> None:
+        self._progress.now(shown(", ".join(self._running.values())))
+
+
+def _not_graded(chapter: Chapter, why: str) -> Record:
+    sentence = _("It could not be graded, which is not the learner's fault: {why}. Run this again.")
+    return Record(NOT_GRADED, chapter.points, cut(sentence.format(why=why.rstrip("."))))
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest() if content else ""
+
+
+def _storable(name: str) -> str:
+    return name.encode(errors="backslashreplace").decode()

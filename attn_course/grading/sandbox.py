@@ -1,0 +1,86 @@
+"""A sandbox for submissions: cells go in, requests go in, plain values come out.
+
+    with Sandbox(find_rung("auto"), Limits()) as sandbox:
+        with sandbox.open(cells, ["softmax"]) as submission:
+            submission.request("call", {"name": "softmax", "args": (x,), "kwargs": {}})
+
+A submission that crashes, loops, takes too much memory or lies about its answers gets a verdict,
+and every later request is answered with it at once. `InfrastructureFault` means that the grader's
+own machinery failed; nothing else is worth a second try.
+"""
+
+from collections.abc import Sequence
+
+from attn_course.grading.ladder import Rung
+from attn_course.grading.launch import InfrastructureFault, WorkerProcess
+from attn_course.grading.limits import Barriers, Limits
+from attn_course.grading.sandboxed_submission import SandboxedSubmission
+from attn_course.practice.notebook import Cell
+
+__all__ = ["InfrastructureFault", "Sandbox", "SandboxedSubmission"]
+
+
+class Sandbox:
+    """Keeps a warm worker on a rung, and opens one submission after the other in it.
+
+    A worker lives no longer than the thread that made the sandbox. One that is not warm starts
+    sooner and loads PyTorch only in the submissions that ask for it.
+    """
+
+    def __init__(
+        self,
+        rung: Rung,
+        limits: Limits,
+        barriers: Barriers | None = None,
+        is_warm: bool = True,
+    ) -> None:
+        self.rung = rung
+        self.limits = limits
+        self._barriers = barriers
+        self._is_warm = is_warm
+        self._worker: WorkerProcess | None = self._start()
+        self._open: SandboxedSubmission | None = None
+
+    def open(
+        self, cells: Sequence[Cell], names: Sequence[str], file: str = "notebook"
+    ) -> "SandboxedSubmission":
+        """Return a fresh child that has run what `names` need of `cells`.
+
+        There is one at a time: the one before is closed.
+        """
+        if self._open is not None:
+            self._open.close()
+        if self._worker is None:
+            self._worker = self._start()
+        try:
+            submission = SandboxedSubmission(self._worker, self.limits, self._let_go)
+        except InfrastructureFault:
+            self._let_go(is_broken=True)
+            raise
+        self._open = submission
+        submission.begin(cells, names, file)
+        return submission
+
+    def close(self) -> None:
+        """End the worker and everything in it."""
+        if self._open is not None:
+            self._open.close()
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+
+    def _start(self) -> WorkerProcess:
+        return WorkerProcess(self.rung, self.limits, self._barriers, self._is_warm)
+
+    def _let_go(self, is_broken: bool) -> None:
+        """Forget a child that ended; with it a worker that did not obey."""
+        self._open = None
+        if is_broken and self._worker is not None:
+            self._worker.close()
+            self._worker = None
+
+    def __enter__(self) -> "Sandbox":
+        return self
+
+    def __exit__(self, *_fault: object) -> None:
+        self.close()

@@ -1,0 +1,76 @@
+"""Bahdanau's model reads dates: alone, told where to look, and with its attention made useless."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from attn_course.evaluation.supervision import SupervisedAttention
+from attn_course.general_attention import BahdanauSeq2Seq
+from attn_course.tasks.dates.material import TARGET_SIGNS, source_signs
+from attn_course.tasks.dates.task import Dates
+from attn_course.tasks.task import Arm, Comparison, Examples
+
+
+class UniformContext(BahdanauSeq2Seq):
+    """Bahdanau's model with all scores 0: every step sees the same mean of the encoded source.
+
+    Its parameters are the same, though those of the score change nothing. The decoder still starts
+    from the encoder's last state, so this is an encoder-decoder as they were before attention.
+    """
+
+    def _score(self, states: Tensor, U_a_h: Tensor) -> Tensor:
+        return states.new_zeros(*states.shape[:-1], U_a_h.shape[-2])
+
+
+class BahdanauDates(Dates):
+    """Which day is it? Translated sign by sign, looking back at the written date each time."""
+
+    name = "dates_bahdanau"
+    question = "Which day is it, written as YYYY-MM-DD?"
+    steps = 150
+    learning_rates = (1e-2, 3e-2, 1e-1)
+    d_e, n = 32, 32
+    supervision = SupervisedAttention(weight=1.0, kind="cross_entropy")
+
+    def model(self, kind: type[BahdanauSeq2Seq] = BahdanauSeq2Seq) -> nn.Module:
+        """Return a model that reads dates."""
+        return kind(len(source_signs()), TARGET_SIGNS, self.d_e, self.n)
+
+    def supervised_loss(self, model: nn.Module, examples: Examples) -> Tensor:
+        """Return the cross-entropy of the signs plus that of the weights towards the gold ones."""
+        predictions, weights = model(**examples.inputs)
+        signs = functional.cross_entropy(predictions.flatten(0, 1), examples.targets.flatten())
+        return signs + self.supervision(weights, gold(examples), examples.allowed["possible"])
+
+    @property
+    def arms(self) -> dict[str, Arm]:
+        """The model, told nothing, told where to look, or kept from looking."""
+        return {
+            "Bahdanau": Arm(self.model, 3e-2),
+            "uniform context": Arm(lambda: self.model(UniformContext), 3e-2),
+            "supervised": Arm(self.model, 3e-2, self.supervised_loss),
+        }
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """Attention against none, and supervised attention against unsupervised."""
+        return (
+            Comparison(
+                "Bahdanau",
+                "uniform context",
+                "The ablation still has the mean of the source and the encoder's last state.",
+            ),
+            Comparison(
+                "supervised",
+                "Bahdanau",
+                "Ties in exact match: supervision moves the links to where people draw them, and "
+                "that is what the error rate shows, but the unsupervised model finds enough by "
+                "itself.",
+            ),
+        )
+
+
+def gold(examples: Examples) -> Tensor:
+    """Return where each digit should look: at its sure link, or else at all possible ones."""
+    sure, possible = examples.right["sure"], examples.right["possible"]
+    return torch.where(sure.any(dim=-1, keepdim=True), sure, possible)

@@ -1,0 +1,69 @@
+"""The Transformer reads dates: whole, and with its view of the source made uniform."""
+
+from torch import Tensor, nn
+
+from attn_course.evaluation.ablation import uniform_weights
+from attn_course.general_attention import Transformer
+from attn_course.queries import MultiHeadAttention
+from attn_course.tasks.dates.material import TARGET_SIGNS, source_signs
+from attn_course.tasks.dates.task import Dates
+from attn_course.tasks.task import Arm, Comparison
+
+
+class DateTransformer(nn.Module):
+    """A Transformer whose weights are those of its last look at the source, the mean over heads."""
+
+    def __init__(self, transformer: Transformer) -> None:
+        super().__init__()
+        self.transformer = transformer
+
+    def forward(
+        self, source: Tensor, target: Tensor, source_mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return logits `(batch, 10, signs)` and weights `(batch, 10, n)`."""
+        logits, layers = self.transformer(source, target, source_mask)
+        return logits, layers[-1]["cross"].mean(dim=-3)
+
+
+class TransformerDates(Dates):
+    """Which day is it? Translated by a Transformer of two layers on either side."""
+
+    name = "dates_transformer"
+    question = "Which day is it, written as YYYY-MM-DD?"
+    steps = 400
+    d, heads = 32, 4
+
+    def model(self) -> DateTransformer:
+        """Return a model that reads dates."""
+        return DateTransformer(
+            Transformer(
+                len(source_signs()),
+                TARGET_SIGNS,
+                d=self.d,
+                heads=self.heads,
+                layers=2,
+                d_ff=2 * self.d,
+            )
+        )
+
+    def uniform_cross_attention(self) -> DateTransformer:
+        """Return the same model, its decoder seeing only the mean of the encoded source."""
+        model = self.model()
+        for layer in model.transformer.decoder:
+            uniform = MultiHeadAttention(self.d, self.heads, align=uniform_weights)
+            uniform.load_state_dict(layer.cross_attention.state_dict())  # begins as the other does
+            layer.cross_attention = uniform
+        return model
+
+    @property
+    def arms(self) -> dict[str, Arm]:
+        """A decoder that looks at the source, and one that can't choose where."""
+        return {
+            "Transformer": Arm(self.model, 1e-2),
+            "uniform cross-attention": Arm(self.uniform_cross_attention, 1e-2),
+        }
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """A choice of where to look against none."""
+        return (Comparison("Transformer", "uniform cross-attention"),)

@@ -1,0 +1,105 @@
+"""Key lookup: find the value that stands under the key one asks for, among distractors.
+
+The answer is the value of one key, so all weight belongs there. In `KeyLookup` the query is the
+key itself, with noise. In `KeyLookupElsewhere` it has been shifted around cyclically by one entry:
+queries and keys live in different spaces, and a score without parameters has no way to know.
+"""
+
+from functools import partial
+
+import numpy as np
+from torch import nn
+
+from attn_course.attention import TaskModel
+from attn_course.learned_scores import make_score
+from attn_course.tasks.parts import SplitAttention, UniformScore
+from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, as_tensor
+
+
+class KeyLookup(Task):
+    """Which value stands under this key? Query and keys in one space."""
+
+    name = "key_lookup"
+    question = "Which value stands under the key that the query repeats, with a little noise?"
+    n, d, classes = 8, 16, 8
+    noise = 0.3
+
+    def examples(self, split: Split, number: int, rng: np.random.Generator) -> Examples:
+        """Return keys N(0, 1), values drawn with repetition, and the key that is asked for."""
+        keys = rng.normal(size=(number, self.n, self.d))
+        values = rng.integers(self.classes, size=(number, self.n))
+        wanted = rng.integers(self.n, size=number)
+        rows = np.arange(number)
+        asked = keys[rows, wanted] + self.noise * rng.normal(size=(number, self.d))
+        features = np.concatenate([keys, np.eye(self.classes)[values]], axis=-1)
+        return Examples(
+            inputs={
+                "inputs": as_tensor(features),
+                "query_inputs": as_tensor(self.seen(asked)[:, None, :]),
+            },
+            targets=as_tensor(values[rows, wanted][:, None]),
+            right={"weights": as_tensor(np.arange(self.n) == wanted[:, None])[:, None, :]},
+        )
+
+    def seen(self, asked: np.ndarray) -> np.ndarray:
+        """Return the query that a model sees, made from the key that is asked for."""
+        return asked
+
+    def model(self, score: nn.Module) -> TaskModel:
+        """Return the model with a score: nothing else in it could select."""
+        return TaskModel(
+            feature_model=nn.Identity(),
+            query_model=nn.Identity(),
+            attention=SplitAttention(self.d, score),
+            output_model=nn.Linear(self.classes, self.classes),
+        )
+
+    def with_score(self, kind: str) -> TaskModel:
+        """Return the model with the score of that name."""
+        return self.model(make_score(kind, self.d, self.d))
+
+    @property
+    def arms(self) -> dict[str, Arm]:
+        """A score each, and no score at all."""
+        return {
+            "dot": Arm(partial(self.with_score, "dot"), 1e-2),
+            "uniform": Arm(lambda: self.model(UniformScore()), 1e-2),
+        }
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """A score against none."""
+        return (Comparison("dot", "uniform"),)
+
+
+class KeyLookupElsewhere(KeyLookup):
+    """The same with the query in another space: its entries are shifted around by one."""
+
+    name = "key_lookup_elsewhere"
+    question = "Which value stands under the key asked for, if queries have a space of their own?"
+
+    def seen(self, asked: np.ndarray) -> np.ndarray:
+        """Return the key, shifted cyclically.
+
+        A random rotation might happen to turn keys against themselves, and dot would then do worse
+        than uniform weights; after a shift it is no better and no worse.
+        """
+        return np.roll(asked, 1, axis=-1)
+
+    @property
+    def arms(self) -> dict[str, Arm]:
+        """Scores that can learn the shift, one that can't, and none."""
+        return {
+            "general": Arm(partial(self.with_score, "general"), 1e-2),
+            "additive": Arm(self.additive, 1e-2),
+            "dot": Arm(partial(self.with_score, "dot"), 1e-2),
+        }
+
+    def additive(self) -> TaskModel:
+        """Return the model with the additive score, wide enough to compare 16 entries."""
+        return self.model(make_score("additive", self.d, self.d, d_w=128))
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """Both learned scores against the dot product."""
+        return (Comparison("general", "dot"), Comparison("additive", "dot"))

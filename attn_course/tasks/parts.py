@@ -1,0 +1,49 @@
+"""Small parts that many task models share, so that arms differ in one place alone."""
+
+import torch
+from torch import Tensor, nn
+
+from attn_course.alignment import softmax
+from attn_course.attention import Align, Score, attend
+from attn_course.learned_scores import NoQueryScore
+
+
+class SplitAttention(nn.Module):
+    """Attention where a feature's first `d_k` numbers are its key and the others its value.
+
+    There is no map between: a score has to do with keys and queries as they come.
+    """
+
+    def __init__(self, d_k: int, score: Score, align: Align = softmax) -> None:
+        super().__init__()
+        self.d_k = d_k
+        self.score = score
+        self.align = align
+
+    def forward(
+        self, features: Tensor, queries: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return contexts and weights."""
+        keys, values = features[..., : self.d_k], features[..., self.d_k :]
+        return attend(queries, keys, values, self.score, self.align, mask)
+
+
+class UniformScore(nn.Module):
+    """The ablation of every score: all keys score 0, so soft weights are equal."""
+
+    def forward(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """Return scores `(..., q, k)`."""
+        batch = torch.broadcast_shapes(queries.shape[:-2], keys.shape[:-2])
+        return queries.new_zeros(*batch, queries.shape[-2], keys.shape[-2])
+
+
+class KeyScore(nn.Module):
+    """A score of keys by themselves, which takes the query that `attend` hands on unread."""
+
+    def __init__(self, d_k: int, d_w: int) -> None:
+        super().__init__()
+        self.of_keys = NoQueryScore(d_k, d_w)
+
+    def forward(self, _queries: Tensor, keys: Tensor) -> Tensor:
+        """Return scores `(..., 1, k)`."""
+        return self.of_keys(keys)

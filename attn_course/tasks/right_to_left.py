@@ -1,0 +1,47 @@
+r"""From right to left: the source is read from its end, so step t stands near place S + 1 - t.
+
+The rest is as in `transliteration`. A window that moves with the step is at the wrong end; local-p
+predicts its place, $p = S\,\sigma(w_p^\top \tanh(W_p q))$. What it learns is a share of the length,
+$1 - (t - 1)/S$, and that holds for words of any length. At both ends the sigmoid would have to
+saturate, and there the windows lie a few letters off: they must be wide enough to forgive it.
+"""
+
+from typing import ClassVar
+
+from attn_course.tasks.task import Comparison
+from attn_course.tasks.transliteration import IN_RANGE, Transliteration
+
+
+class RightToLeft(Transliteration):
+    """From right to left: the letter of step t stands near place S + 1 - t."""
+
+    name = "right_to_left"
+    question = "Which letter is written at step t, if the source is read from its end?"
+    backwards = True
+    rates: ClassVar[dict[str, float]] = {"local-m": 2e-2, "local-p": 6e-3, "global": 6e-2}
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """A window that can be anywhere against the whole source, and against one that can't."""
+        return (
+            Comparison("local-p", "global"),
+            Comparison(
+                "local-p",
+                "local-m",
+                "the window of local-m moves with the step and meets the right letter only where "
+                "both cross, in the middle of the word",
+            ),
+        )
+
+
+class RightToLeftInRange(RightToLeft):
+    """From right to left, tested on words as long as those of the training."""
+
+    name = "right_to_left_in_range"
+    question = "Which letter is written at step t, from the end of a word as long as in training?"
+    tested_lengths = RightToLeft.trained_lengths
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """A predicted window against the whole source."""
+        return (Comparison("local-p", "global", IN_RANGE),)

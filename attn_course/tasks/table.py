@@ -1,0 +1,347 @@
+"""The table of all tasks: every mechanism against its ablation, over several seeds.
+
+`run` trains what is missing in its log, several trainings at once in processes of one thread each,
+so that neither the number of jobs nor an interruption changes a figure.
+"""
+
+import ast
+import json
+import multiprocessing
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from attn_course._progress import Progress
+from attn_course.tasks.task import Comparison, Task
+from attn_course.translate import _
+
+LIBRARIES = ("torch", "numpy", "scikit-learn", "babel")
+_CLEAR = 3  # spreads between two means before one is said to win
+_MATTERS = 0.01  # and so much of the better one at least
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training as the log keeps it."""
+
+    task: str
+    arm: str
+    seed: int
+    code: str  # what the figure depends on: a log line made by other code does not count
+    score: float
+    attention: dict[str, float]
+    uniform: dict[str, float]
+    parameters: int
+    seconds: float
+
+    @property
+    def key(self) -> tuple[str, str, int, str]:
+        """What makes two runs the same."""
+        return self.task, self.arm, self.seed, self.code
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison: the mechanism, its ablation, and how both did."""
+
+    task: str
+    mechanism: str
+    ablation: str
+    metric: str
+    higher_is_better: bool
+    seeds: list[int]
+    mechanism_scores: list[float]
+    ablation_scores: list[float]
+    mechanism_mean: float
+    mechanism_sd: float
+    ablation_mean: float
+    ablation_sd: float
+    mechanism_parameters: int
+    ablation_parameters: int
+    attention_metric: str
+    attention_score: float
+    attention_sd: float
+    attention_by_map: dict[str, float]
+    uniform_score: float
+    seconds: float
+    note: str
+
+    @property
+    def verdict(self) -> str:
+        """Whether the mechanism "wins", "ties" or "loses" against its ablation, by the figures.
+
+        It wins if the means lie more than three spreads apart, where the spread is
+        $\\sqrt{s_1^2 + s_2^2}$, and a hundredth of the better one. Where the spread is larger,
+        it "wins each seed" if its worst seed is still better than the best one without it.
+        """
+        margin = self.mechanism_mean - self.ablation_mean
+        margin = margin if self.higher_is_better else -margin
+        spread = (self.mechanism_sd**2 + self.ablation_sd**2) ** 0.5
+        best = max(abs(self.mechanism_mean), abs(self.ablation_mean))
+        if abs(margin) <= _MATTERS * best:
+            return "ties"
+        if abs(margin) > _CLEAR * spread:
+            return "wins" if margin > 0 else "loses"
+        return "wins each seed" if margin > 0 and self._are_apart() else "ties"
+
+    def _are_apart(self) -> bool:
+        with_it, without = self.mechanism_scores, self.ablation_scores
+        if not self.higher_is_better:
+            with_it, without = without, with_it
+        return min(with_it) > max(without)
+
+
+def run(
+    tasks: Iterable[Task],
+    seeds: Sequence[int],
+    jobs: int = 1,
+    log: Path | None = None,
+    progress: bool = False,
+) -> list[Row]:
+    """Train every arm of the tasks for every seed and return a row for each comparison.
+
+    A training found in the file `log` is not repeated; each one finished is added to it at once.
+    """
+    tasks = list(tasks)
+    code = {task.name: code_version(type(task).__module__) for task in tasks}
+    wanted = [
+        (task.name, arm, seed, code[task.name])
+        for task in tasks
+        for arm in compared(task)
+        for seed in seeds
+    ]
+    kept = read_log(log) if log else {}
+    runs = {key: kept[key] for key in wanted if key in kept}
+    missing = [key for key in wanted if key not in runs]
+    with Progress(len(missing), _("training"), unit=_("models"), show=progress) as shown:
+        for finished in _train_all(missing, jobs):
+            runs[finished.key] = finished
+            if log:
+                _append(log, finished)
+            shown.now(f"{finished.task}, {finished.arm}")
+            shown.advance()
+    return [
+        _row(task, comparison, seeds, runs, code[task.name])
+        for task in tasks
+        for comparison in task.comparisons
+    ]
+
+
+def compared(task: Task) -> list[str]:
+    """Return the arms that some comparison needs, each once."""
+    names = [name for one in task.comparisons for name in (one.mechanism, one.ablation)]
+    return list(dict.fromkeys(names))
+
+
+def _train_all(missing: list[tuple[str, str, int, str]], jobs: int) -> Iterable[Run]:
+    if not missing:
+        return
+    # Fresh processes: a fork of one that has used several threads may hang in PyTorch.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_one_thread) as pool:
+        waiting: list[Future[Run]] = [pool.submit(_train_one, *key) for key in missing]
+        try:
+            for done in as_completed(waiting):
+                yield done.result()
+        finally:  # one that failed, or Ctrl-C: those not begun are not begun
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def _train_one(name: str, arm: str, seed: int, code: str) -> Run:
+    from attn_course.tasks import find_task
+    from attn_course.tasks.training import train
+
+    trained = train(find_task(name), arm, seed)
+    test = trained.test
+    return Run(
+        *(name, arm, seed, code),
+        *(test.score, test.attention, test.uniform),
+        *(trained.parameters, trained.seconds),
+    )
+
+
+def _row(
+    task: Task,
+    comparison: Comparison,
+    seeds: Sequence[int],
+    runs: dict[tuple[str, str, int, str], Run],
+    code: str,
+) -> Row:
+    with_it = [runs[task.name, comparison.mechanism, seed, code] for seed in seeds]
+    without = [runs[task.name, comparison.ablation, seed, code] for seed in seeds]
+    maps = with_it[0].attention
+    by_map = {name: mean(one.attention[name] for one in with_it) for name in maps}
+    attention = [mean(one.attention.values()) for one in with_it]
+    return Row(
+        task=task.name,
+        mechanism=comparison.mechanism,
+        ablation=comparison.ablation,
+        metric=task.metric,
+        higher_is_better=task.higher_is_better,
+        seeds=list(seeds),
+        mechanism_scores=[one.score for one in with_it],
+        ablation_scores=[one.score for one in without],
+        mechanism_mean=mean(one.score for one in with_it),
+        mechanism_sd=_spread([one.score for one in with_it]),
+        ablation_mean=mean(one.score for one in without),
+        ablation_sd=_spread([one.score for one in without]),
+        mechanism_parameters=with_it[0].parameters,
+        ablation_parameters=without[0].parameters,
+        attention_metric=task.attention_metric,
+        attention_score=mean(attention),
+        attention_sd=_spread(attention),
+        attention_by_map=by_map,
+        uniform_score=mean(with_it[0].uniform.values()),
+        seconds=mean(a.seconds + b.seconds for a, b in zip(with_it, without, strict=True)),
+        note=comparison.note,
+    )
+
+
+def _spread(numbers: list[float]) -> float:
+    """Return the standard deviation of a sample; of one number it is 0, for want of a better."""
+    return stdev(numbers) if len(numbers) > 1 else 0.0
+
+
+@cache
+def code_version(module: str) -> str:
+    """Return a name for the code and the libraries that the figures of a task depend on.
+
+    That is its module and everything of the course that it imports, however indirectly.
+    """
+    read = sha256()
+    for name in sorted(_imported(module)):
+        read.update(f"{name}\n".encode() + _file_of(name).read_bytes())
+    for library in LIBRARIES:
+        read.update(f"{library} {version(library)}\n".encode())
+    return read.hexdigest()[:16]
+
+
+def _imported(module: str) -> set[str]:
+    """Return the modules of the course that `module` imports, itself included."""
+    found, pending = set(), [module, "attn_course.tasks.training"]
+    while pending:
+        name = pending.pop()
+        if name in found:
+            continue
+        found.add(name)
+        for node in ast.walk(ast.parse(_file_of(name).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("attn_course"):
+                inside = [f"{node.module}.{alias.name}" for alias in node.names]
+                pending += [str(node.module), *(each for each in inside if _is_module(each))]
+    return found
+
+
+def _file_of(module: str) -> Path:
+    place = Path(__file__).parents[2].joinpath(*module.split("."))
+    return place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+
+
+def _is_module(name: str) -> bool:
+    return _file_of(name).is_file()
+
+
+def read_log(path: Path) -> dict[tuple[str, str, int, str], Run]:
+    """Return the runs in a log; a last line that was cut off is passed over."""
+    runs: dict[tuple[str, str, int, str], Run] = {}
+    if not path.exists():
+        return runs
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            one = Run(**json.loads(line))
+        except (ValueError, TypeError):
+            continue
+        runs[one.key] = one
+    return runs
+
+
+def _append(path: Path, one: Run) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(one)) + "\n")
+
+
+def as_json(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """Return the rows as plain values, each with its verdict."""
+    return [asdict(row) | {"verdict": row.verdict} for row in rows]
+
+
+def from_json(rows: Iterable[dict[str, Any]]) -> list[Row]:
+    """Return what `as_json` wrote; the verdict is judged anew."""
+    return [Row(**{k: v for k, v in row.items() if k != "verdict"}) for row in rows]
+
+
+def differences(measured: Iterable[Row], stated: Iterable[Row]) -> list[str]:
+    """Return a sentence for each figure that does not lie within the stated spread.
+
+    Three spreads, or a fiftieth of the stated figure where the spread is smaller than that:
+    another processor rounds otherwise.
+    """
+    known = {(row.task, row.mechanism, row.ablation): row for row in stated}
+    sentences = []
+    for row in measured:
+        told = known.get((row.task, row.mechanism, row.ablation))
+        if told is None:
+            sentences.append(
+                _("{row}: no figure is stated for it; run with --save.").format(row=_title(row))
+            )
+            continue
+        for what in ("mechanism", "ablation", "attention"):
+            name = "attention_score" if what == "attention" else f"{what}_mean"
+            stated_mean, spread = getattr(told, name), getattr(told, f"{what}_sd")
+            room = max(3 * spread, 0.02 * max(abs(stated_mean), 0.1))
+            found = getattr(row, name)
+            if abs(found - stated_mean) > room:
+                sentence = _("{row}: {what} {found:.3f}, but stated is {stated:.3f} ± {room:.3f}")
+                sentences.append(
+                    sentence.format(
+                        row=_title(row), what=what, found=found, stated=stated_mean, room=room
+                    )
+                )
+    return sentences
+
+
+def _title(row: Row) -> str:
+    return f"{row.task}, {row.mechanism} / {row.ablation}"
+
+
+def as_text(rows: Sequence[Row]) -> str:
+    """Return the table for a terminal, with the notes below it."""
+    head = [
+        *(_("task"), _("mechanism"), "", _("ablation"), "", _("metric")),
+        *(_("attention"), _("uniform"), _("verdict"), _("s")),
+    ]
+    lines = [head] + [_cells(row) for row in rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    text = [
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    ]
+    notes = [f"{_title(row)}: {row.note}" for row in rows if row.note]
+    return "\n".join([*text, *([""] if notes else []), *notes])
+
+
+def _cells(row: Row) -> list[str]:
+    return [
+        row.task,
+        row.mechanism,
+        f"{row.mechanism_mean:.3f} ± {row.mechanism_sd:.3f}",
+        row.ablation,
+        f"{row.ablation_mean:.3f} ± {row.ablation_sd:.3f}",
+        row.metric,
+        f"{row.attention_score:.3f}",
+        f"{row.uniform_score:.3f}",
+        row.verdict,
+        f"{row.seconds:.0f}",
+    ]

@@ -1,0 +1,143 @@
+"""Two facts at once: one question that two places answer.
+
+Eight facts, each a role and a value. A question names two roles, in order; the answer is both
+values, in order. One head has one set of weights: it can mix the two values, but then nobody knows
+which was the first. Two heads of half the width have as many parameters, and a look each.
+"""
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from attn_course.evaluation.correctness import attention_correctness
+from attn_course.queries import MultiHeadAttention
+from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, Weights, as_tensor
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from attn_course.tasks.training import Trained
+
+
+class TwoFacts(Task):
+    """Which values have these two roles?"""
+
+    name = "two_facts"
+    question = "Which value has the first role asked for, and which the second?"
+    metric = "both right"
+    learning_rates = (1.5e-3, 5e-3, 1.5e-2)
+    n, roles, values, d = 8, 12, 8, 32
+
+    def examples(self, split: Split, number: int, rng: np.random.Generator) -> Examples:
+        """Return facts of different roles with values drawn freely, and two of the roles."""
+        roles = rng.random((number, self.roles)).argsort(axis=-1)[:, : self.n]
+        values = rng.integers(self.values, size=(number, self.n))  # repeated: absence tells nothing
+        wanted = rng.random((number, self.n)).argsort(axis=-1)[:, :2]  # two places
+        asked = np.eye(self.roles)[np.take_along_axis(roles, wanted, axis=-1)]
+        facts = np.concatenate([np.eye(self.roles)[roles], np.eye(self.values)[values]], axis=-1)
+        return Examples(
+            inputs={
+                "facts": as_tensor(facts),
+                "question": as_tensor(asked.reshape(number, 1, -1)),
+            },
+            targets=as_tensor(np.take_along_axis(values, wanted, axis=-1)),
+            right={
+                name: as_tensor(np.arange(self.n) == wanted[:, [place]])[:, None, :]
+                for place, name in enumerate(("first fact", "second fact"))
+            },
+        )
+
+    def score(self, predictions: Tensor, examples: Examples) -> float:
+        """Return how often both values are right."""
+        hits = predictions.argmax(dim=-1) == examples.targets
+        return hits.all(dim=-1).double().mean().item()
+
+    def named_weights(self, weights: Weights) -> dict[str, Tensor]:
+        """Return the map of a head for each fact, in the order of the heads; one head has both."""
+        assert isinstance(weights, Tensor)
+        return {"first fact": weights[:, 0], "second fact": weights[:, -1]}
+
+    def attention_scores(self, weights: Weights, examples: Examples) -> dict[str, float]:
+        """Return for each fact how well the head that knows it best agrees with it.
+
+        Which head takes which fact is up to the training, and the same for all examples.
+        """
+        heads = self.named_weights(weights).values()
+        return {
+            name: max(attention_correctness(head, right) for head in heads)
+            for name, right in examples.right.items()
+        }
+
+    def figure(self, *trained: "Trained", place: int = 0) -> "Figure":
+        """Draw each head beside the fact that it has taken on."""
+        from attn_course.tasks.figures import attention_figure
+
+        some = self.held_out()[:200]
+        in_order = [replace(one, model=HeadsInOrder(one.model, some)) for one in trained]
+        return attention_figure(self, in_order, place)
+
+    def model(self, heads: int) -> "TwoFactsModel":
+        """Return the model with so many heads, which share the same width."""
+        return TwoFactsModel(self.roles, self.values, self.d, heads)
+
+    @property
+    def arms(self) -> dict[str, Arm]:
+        """Two heads and one, with as many parameters."""
+        return {
+            "2 heads": Arm(partial(self.model, 2), 5e-3),
+            "1 head": Arm(partial(self.model, 1), 5e-3),
+        }
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """Two heads against one."""
+        return (Comparison("2 heads", "1 head"),)
+
+    def words(self, examples: Examples, place: int) -> dict[str, tuple[list[str], list[str]]]:
+        """Return each fact as role and value, such as "r3=5", and the two roles asked for."""
+        facts = examples.inputs["facts"][place]
+        roles = facts[:, : self.roles].argmax(dim=-1).tolist()
+        values = facts[:, self.roles :].argmax(dim=-1).tolist()
+        asked = examples.inputs["question"][place].unflatten(-1, (2, -1)).argmax(dim=-1)[0]
+        keys = [f"r{role}={value}" for role, value in zip(roles, values, strict=True)]
+        return {
+            name: ([f"r{role}?"], keys)
+            for name, role in zip(examples.right, asked.tolist(), strict=True)
+        }
+
+
+class TwoFactsModel(nn.Module):
+    """Heads, then a linear output: one with a hidden layer would sort out what one head mixed."""
+
+    def __init__(self, roles: int, values: int, d: int, heads: int) -> None:
+        super().__init__()
+        self.ask = nn.Linear(2 * roles, d)
+        self.attention = MultiHeadAttention(d, heads, roles + values, roles + values)
+        self.output = nn.Sequential(nn.Linear(d, 2 * values), nn.Unflatten(-1, (2, values)))
+
+    def forward(self, facts: Tensor, question: Tensor) -> tuple[Tensor, Tensor]:
+        """Return predictions `(batch, 2, values)` and weights `(batch, heads, 1, n)`."""
+        contexts, weights = self.attention(self.ask(question), facts, facts)
+        return self.output(contexts)[:, 0], weights
+
+
+class HeadsInOrder(nn.Module):
+    """A trained model whose heads come in the order of the facts that they have taken on."""
+
+    def __init__(self, model: nn.Module, examples: Examples) -> None:
+        super().__init__()
+        self.model = model
+        with torch.no_grad():
+            _predictions, weights = model(**examples.inputs)
+        first = examples.right["first fact"]
+        by_head = [attention_correctness(head, first) for head in weights.unbind(dim=1)]
+        self.swapped = by_head[-1] > by_head[0]
+
+    def forward(self, facts: Tensor, question: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what the model returns, its heads in order."""
+        predictions, weights = self.model(facts, question)
+        return predictions, weights.flip(dims=(1,)) if self.swapped else weights

@@ -1,0 +1,212 @@
+"""`attn-course grade` from the outside: what it says, what it refuses, how it ends."""
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+
+from attn_course.grading import command, jobs, rungs, sandbox
+from attn_course.grading.ladder import Rung
+from attn_course.grading.rungs import NoSandbox
+from tests.grading import fixture_chapter
+from tests.grading.fake_sandbox import FakeSandbox
+from tests.grading.fixture_chapter import WRONG_ROWS, notebook_bytes
+
+FIXTURE = fixture_chapter.__file__
+
+
+@pytest.fixture(autouse=True)
+def fakes(monkeypatch):
+    """A sandbox that starts at once, and a rung that needs no trying."""
+    asked = {}
+
+    def make(rung, limits):
+        asked.update(rung=rung, limits=limits)
+        return FakeSandbox()
+
+    monkeypatch.setattr(sandbox, "Sandbox", make)
+    monkeypatch.setattr(rungs, "find_rung", lambda wanted: Rung("A", f"Isolation: {wanted}."))
+    monkeypatch.setattr(jobs, "can_fork", lambda: False)  # the fakes remember what they were asked
+    return asked
+
+
+@pytest.fixture
+def submissions(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    hand_in("ann", notebook_bytes())
+    hand_in("bob", notebook_bytes(row_weights=WRONG_ROWS))
+    return Path("in")
+
+
+def hand_in(learner, content):
+    path = Path("in", learner, "88_fixture.ipynb")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+
+
+def parsed(*words):
+    top = argparse.ArgumentParser()
+    command.add_parser(top.add_subparsers())
+    return top.parse_args(["grade", *words])
+
+
+def grade(*words):
+    arguments = parsed("in", "--out", "out", "--checks", FIXTURE, "--chapters", "88", *words)
+    return arguments.run(arguments)
+
+
+def results():
+    return json.loads(Path("out/results.json").read_text())
+
+
+def test_a_class_is_graded_and_summed_up(submissions, capsys):
+    assert grade("--seed", "5") == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("Isolation: auto.\n")
+    assert "88_fixture: notebooks 2, mean 92 %" in said.out
+    assert "Results: out" in said.out
+    assert [one["points"] for one in results()["results"]] == [12, 10]
+    assert results()["seed"] == 5
+    assert Path("out/feedback/bob/88_fixture.html").is_file()
+
+
+def test_a_file_that_is_no_notebook_has_its_line_and_shows_in_the_exit_code(submissions, capsys):
+    hand_in("e\x1bve", b"nonsense")
+    assert grade() == 1
+    out = capsys.readouterr().out
+    assert "e\\x1bve  88_fixture  unreadable  " in out
+    assert "\x1b" not in out
+    assert [one["points"] for one in results()["results"]] == [12, 10, 0]
+
+
+def test_json_is_all_that_is_printed(submissions, capsys):
+    assert grade("--json") == 0
+    out = capsys.readouterr().out
+    assert json.loads(out) == results()
+
+
+def test_limits_reach_the_sandbox(submissions, fakes):
+    assert grade("--timeout-call", "2.5", "--timeout-submission", "30", "--memory", "512") == 0
+    limits = fakes["limits"]
+    assert (limits.call_seconds, limits.submission_seconds, limits.memory_mb) == (2.5, 30, 512)
+
+
+@pytest.mark.parametrize("system", ["canvas", "moodle"])
+def test_points_are_exported(submissions, system):
+    assert grade("--export", system) == 0
+    assert "88_fixture" in Path(f"out/{system}.csv").read_text()
+
+
+def test_without_a_sandbox_other_peoples_files_are_refused(submissions, monkeypatch, capsys):
+    monkeypatch.setattr(rungs, "find_rung", lambda wanted: Rung("E", "Isolation: none."))
+    assert grade("--isolation", "none") == 2
+    assert "--i-trust-these-files" in capsys.readouterr().err
+    assert not Path("out").exists()
+    assert grade("--isolation", "none", "--i-trust-these-files") == 0
+    assert {one["rung"] for one in results()["results"]} == {"E"}
+
+
+def test_strict_isolation_that_can_not_be_had_is_refused(submissions, monkeypatch, capsys):
+    def nothing(wanted):
+        raise NoSandbox("There is nothing here.")
+
+    monkeypatch.setattr(rungs, "find_rung", nothing)
+    assert grade("--isolation", "strict", "--i-trust-these-files") == 2
+    assert capsys.readouterr().err == "There is nothing here.\n"
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["nowhere", "--out", "out"], "nowhere is not a folder"),
+        (["in", "--out", "in/out"], "is inside of in"),
+        (["in", "--out", "out", "--chapters", "99"], "There is no chapter '99' with exercises"),
+        (["in", "--out", "out", "--checks", "in"], "There is no Python file in in"),
+    ],
+)
+def test_wrong_use_has_a_sentence(submissions, capsys, words, sentence):
+    arguments = parsed(*words)
+    assert arguments.run(arguments) == 2
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["in"],
+        ["in", "--out", "out", "--jobs", "0"],
+        ["in", "--out", "out", "--timeout-call", "-1"],
+        ["in", "--out", "out", "--timeout-call", "nan"],
+        ["in", "--out", "out", "--memory", "lots"],
+        ["in", "--out", "out", "--fresh", "--resume"],
+        ["in", "--out", "out", "--isolation", "maybe"],
+    ],
+)
+def test_wrong_options_are_refused(words, capsys):
+    with pytest.raises(SystemExit) as leaving:
+        parsed(*words)
+    assert leaving.value.code == 2
+    assert "error:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["1"], ["01"]),
+        (["01", "5b"], ["01", "05b"]),
+        (["5"], ["05a", "05b"]),
+        (["05a,1"], ["01", "05a"]),
+    ],
+)
+def test_chapters_are_named_as_people_name_them(monkeypatch, words, meant):
+    known = dict.fromkeys(["01", "05a", "05b", "12"])
+    monkeypatch.setattr("attn_course.practice.exercises.chapters", lambda: known)
+    arguments = parsed("in", "--out", "out", "--chapters", *words)
+    assert list(command._chapters(arguments)) == meant
+
+
+def test_help_has_examples(capsys):
+    with pytest.raises(SystemExit):
+        parsed("--help")
+    assert "attn-course grade submissions --out results" in capsys.readouterr().out
+
+
+def test_another_seed_is_refused_and_fresh_allows_it(submissions, capsys):
+    assert grade("--seed", "5") == 0
+    assert grade("--seed", "6") == 1
+    assert "begun with the seed 5" in capsys.readouterr().err
+    assert grade("--seed", "6", "--fresh") == 0
+    assert results()["seed"] == 6
+
+
+def test_a_full_disk_has_a_sentence(submissions, monkeypatch, capsys):
+    def no_room(*_arguments):
+        raise OSError(28, "No space left on device", "out/grades.csv")
+
+    monkeypatch.setattr("attn_course.grading.reports.write_all", no_room)
+    assert grade() == 1
+    assert "out/grades.csv could not be written (No space left on device)" in (
+        capsys.readouterr().err
+    )
+
+
+def test_control_c_says_how_to_go_on(submissions, monkeypatch, capsys):
+    class Interrupted(FakeSandbox):
+        def open(self, cells, names, file="notebook"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(sandbox, "Sandbox", lambda rung, limits: Interrupted())
+    assert grade() == 1
+    assert "run the same command again to go on" in capsys.readouterr().err
+    monkeypatch.setattr(sandbox, "Sandbox", lambda rung, limits: FakeSandbox())
+    assert grade() == 0
+    assert [one["points"] for one in results()["results"]] == [12, 10]
+
+
+def test_an_empty_folder_says_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("in").mkdir()
+    assert grade() == 1
+    assert "No notebook was found." in capsys.readouterr().out

@@ -1,0 +1,435 @@
+"""The whole run: the same gradebook whatever the jobs, and however often it is killed."""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from attn_course.grading import jobs, reports, run
+from attn_course.grading.folder import FolderProblem
+from attn_course.grading.gradebook import Gradebook, GradebookProblem, content_of
+from attn_course.grading.jobs import JobsFailed
+from attn_course.grading.limits import Limits
+from attn_course.grading.run import Settings, grade_folder, open_gradebook
+from tests.grading.bad_notebooks import SENTENCES
+from tests.grading.fake_sandbox import EXCEPTIONS, FakeSandbox
+from tests.grading.fixture_chapter import CHAPTERS, STUBS, WRONG_ROWS, notebook_bytes
+
+FILE = "88_fixture.ipynb"
+CLASS = {
+    "ann": notebook_bytes(),
+    "bob": notebook_bytes(row_weights=WRONG_ROWS),
+    "cem": notebook_bytes(**STUBS),
+    "dia": notebook_bytes(squares=f"{EXCEPTIONS}\ndef squares(x):\n    raise Crash"),
+    "eve": b"no notebook at all",
+    "fay": notebook_bytes(how_many="how_many = 12"),
+    "gil\nand =hal": notebook_bytes(train_step="def train_step(*a):\n    return nothing"),
+}
+GRADEBOOK_FILES = ["feedback", "gradebook.sqlite", "grades.csv", "results.json"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm():
+    """PyTorch loads much at its first gradient: once here, and not in every job."""
+    for exercise in CHAPTERS["88"].exercises.values():
+        exercise.check(exercise.local(exercise.reference))
+
+
+@pytest.fixture(autouse=True)
+def same_checks(monkeypatch):
+    """Whoever edits the course while the tests run changes no version."""
+    monkeypatch.setattr(run, "version_of", lambda chapter, limits, own_checks: f"{limits}")
+
+
+@pytest.fixture
+def submissions(tmp_path):
+    for learner, content in CLASS.items():
+        hand_in(tmp_path / "in", learner, content)
+    return tmp_path / "in"
+
+
+def hand_in(root, learner, content):
+    path = root / learner / FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def settings(submissions, **changes):
+    made = Settings(
+        submissions=submissions,
+        out=submissions.parent / "out",
+        chapters=CHAPTERS,
+        open_sandbox=FakeSandbox,
+        rung="A",
+        seed=7,
+        show_progress=False,
+    )
+    return replace(made, **changes)
+
+
+def graded(settings):
+    """Do a whole run, reports included; return what the gradebook then says."""
+    with open_gradebook(settings) as gradebook:
+        found = grade_folder(settings, gradebook)
+        reports.write_all(settings.out, list(gradebook.latest()), gradebook.seed, found.notices)
+        return content_of(gradebook)
+
+
+def points(out):
+    with Gradebook(out) as book:
+        return {entry.learner: entry.record.points for entry in book.latest()}
+
+
+def statuses(out):
+    with Gradebook(out) as book:
+        return {entry.learner: entry.record.status for entry in book.latest()}
+
+
+def length_of_history(out):
+    with Gradebook(out) as book:
+        return len(list(book.history()))
+
+
+def test_a_mixed_class_is_graded(submissions):
+    asked = settings(submissions)
+    graded(asked)
+    assert points(asked.out) == {
+        "ann": 12,
+        "bob": 10,
+        "cem": 0,
+        "dia": 10,
+        "eve": 0,
+        "fay": 11,
+        "gil\nand =hal": 9,
+    }
+    assert statuses(asked.out) == dict.fromkeys(CLASS, "graded") | {
+        "dia": "crashed",
+        "eve": "unreadable",
+    }
+    assert sorted(os.listdir(asked.out)) == GRADEBOOK_FILES
+
+
+@pytest.mark.parametrize("count", [2, 3, 11])
+def test_the_number_of_jobs_makes_no_difference(submissions, count):
+    one = graded(settings(submissions))
+    assert graded(settings(submissions, jobs=count, out=submissions.parent / "again")) == one
+
+
+def test_it_also_works_where_nothing_can_be_forked(submissions, monkeypatch):
+    one = graded(settings(submissions))
+    monkeypatch.setattr(jobs, "can_fork", lambda: False)
+    assert graded(settings(submissions, out=submissions.parent / "again")) == one
+
+
+def test_another_seed_asks_something_else_and_finds_the_same(submissions):
+    graded(settings(submissions))
+    graded(settings(submissions, seed=8, out=submissions.parent / "again"))
+    assert points(submissions.parent / "again") == points(submissions.parent / "out")
+
+
+def test_what_is_graded_is_not_graded_again(submissions):
+    asked = settings(submissions)
+    before = graded(asked)
+    again = replace(asked, open_sandbox=FailingSandbox, seed=None)
+    assert graded(again) == before  # only the file that can't be read is looked at again
+
+
+def test_a_notebook_that_was_handed_in_again_is_graded_again(submissions):
+    asked = settings(submissions)
+    graded(asked)
+    hand_in(submissions, "cem", CLASS["ann"])
+    graded(replace(asked, seed=None))
+    assert points(asked.out)["cem"] == 12
+    assert length_of_history(asked.out) == len(CLASS) + 1
+
+
+def test_a_late_learner_is_added(submissions):
+    asked = settings(submissions)
+    graded(asked)
+    hand_in(submissions, "zoe", CLASS["ann"])
+    graded(asked)
+    assert points(asked.out)["zoe"] == 12
+    assert length_of_history(asked.out) == len(CLASS) + 1
+
+
+def test_other_limits_grade_all_again_and_keep_the_history(submissions):
+    asked = settings(submissions)
+    graded(asked)
+    graded(replace(asked, limits=Limits(call_seconds=1.0)))
+    assert length_of_history(asked.out) == 2 * len(CLASS)
+
+
+def test_fresh_begins_anew_and_keeps_the_old_gradebook_beside(submissions):
+    asked = settings(submissions)
+    before = graded(asked)
+    graded(replace(asked, fresh=True, seed=8))
+    (old,) = asked.out.glob("gradebook-until-*.sqlite")
+    kept = submissions.parent / "kept"
+    kept.mkdir()
+    old.rename(kept / "gradebook.sqlite")
+    with Gradebook(kept) as book:
+        assert content_of(book) == before
+    with Gradebook(asked.out) as book:
+        assert book.seed == 8
+
+
+def test_every_bad_file_has_its_line_and_the_others_are_graded(tmp_path):
+    root = tmp_path / "in"
+    hand_in(root, "ann", CLASS["ann"])
+    for make in SENTENCES:
+        (root / make.__name__).mkdir()
+        make(root / make.__name__ / FILE)
+    asked = settings(root, jobs=2)
+    graded(asked)
+    with Gradebook(asked.out) as book:
+        entries = {entry.learner: entry for entry in book.latest()}
+        lines = reports.problems(entries.values())
+    assert entries.pop("ann").record.points == 12
+    assert {entry.record.status for entry in entries.values()} == {"unreadable"}
+    for make, words in SENTENCES.items():
+        assert [line for line in lines if line.startswith(make.__name__) and words in line] != []
+    assert sorted(os.listdir(tmp_path)) == ["in", "out"]
+    assert sorted(os.listdir(asked.out)) == GRADEBOOK_FILES
+
+
+def test_a_note_about_two_notebooks_stays_with_the_result(submissions):
+    (submissions / f"ann__{FILE}").write_bytes(CLASS["bob"])
+    asked = settings(submissions)
+    graded(asked)
+    with Gradebook(asked.out) as book:
+        (ann,) = [entry for entry in book.latest() if entry.learner == "ann"]
+    assert ann.record.points == 12
+    assert "ann/88_fixture.ipynb counts, not ann__88_fixture.ipynb" in ann.record.message
+
+
+# Our own faults
+
+
+class FailingSandbox(FakeSandbox):
+    def open(self, cells, names, file="notebook"):
+        raise AssertionError("nothing was to be graded")
+
+
+class FailsOnce(FakeSandbox):
+    failed = False
+
+    def __init__(self):
+        super().__init__()
+        self.failures_left = 0 if FailsOnce.failed else 1
+        FailsOnce.failed = True
+
+
+def test_a_worker_that_fails_once_is_replaced_and_nobody_notices(submissions, monkeypatch):
+    expected = graded(settings(submissions))
+    monkeypatch.setattr(FailsOnce, "failed", False)
+    again = settings(submissions, open_sandbox=FailsOnce, out=submissions.parent / "again")
+    assert graded(again) == expected
+
+
+def test_what_fails_every_time_is_said_not_to_be_the_learners_fault(submissions):
+    hand_in(submissions, "ivy", notebook_bytes(squares="# the worker fails here"))
+    asked = settings(submissions)
+    graded(asked)
+    assert statuses(asked.out)["ivy"] == "not graded"
+    assert points(asked.out)["ann"] == 12
+    hand_in(submissions, "ivy", CLASS["ann"])
+    graded(asked)
+    assert points(asked.out)["ivy"] == 12
+
+
+def test_a_job_that_dies_is_replaced_and_the_others_are_graded(submissions):
+    hand_in(submissions, "ivy", notebook_bytes(squares="import os\nsquares = os._exit(1)"))
+    asked = settings(submissions, jobs=2)
+    graded(asked)
+    assert statuses(asked.out)["ivy"] == "not graded"
+    assert points(asked.out)["gil\nand =hal"] == 9
+
+
+def test_where_no_sandbox_starts_the_run_stops_with_the_reason(submissions):
+    def no_sandbox():
+        raise RuntimeError("bubblewrap said no")
+
+    with pytest.raises(JobsFailed, match="bubblewrap said no"):
+        graded(settings(submissions, open_sandbox=no_sandbox))
+
+
+# The folder for results
+
+
+def test_a_folder_with_other_files_is_refused(submissions):
+    out = submissions.parent / "out"
+    out.mkdir()
+    (out / "thesis.txt").write_text("mine")
+    with pytest.raises(FolderProblem, match="has other files in it"):
+        graded(settings(submissions))
+    assert os.listdir(out) == ["thesis.txt"]
+
+
+def test_a_folder_that_is_a_link_is_refused(submissions):
+    real = submissions.parent / "real"
+    real.mkdir()
+    (submissions.parent / "out").symlink_to(real)
+    with pytest.raises(FolderProblem, match="is a link"):
+        graded(settings(submissions))
+    assert os.listdir(real) == []
+
+
+def test_a_folder_inside_the_submissions_is_refused(submissions):
+    with pytest.raises(FolderProblem, match="is inside of"):
+        graded(settings(submissions, out=submissions / "results"))
+    assert not (submissions / "results").exists()
+
+
+def test_nothing_is_written_behind_a_link_in_the_folder(submissions):
+    asked = settings(submissions)
+    graded(asked)
+    outside = submissions.parent / "outside"
+    outside.mkdir()
+    shutil.rmtree(asked.out / "feedback" / "ann")
+    (asked.out / "feedback" / "ann").symlink_to(outside)
+    with pytest.raises(FolderProblem, match="nothing is written behind links"):
+        graded(asked)
+    assert os.listdir(outside) == []
+
+
+# Killed, and out of room
+
+
+def in_another_process(work):
+    """Fork a process that does `work`; return how it ended, once nothing of it is left."""
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(ours)
+        try:
+            work()
+            os._exit(0)
+        except BaseException as fault:
+            os.write(2, repr(fault).encode())
+            os._exit(1)
+    os.close(theirs)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert os.read(ours, 1) == b""  # all who inherited the other end, the jobs too, are gone
+    os.close(ours)
+    return code
+
+
+class Moments:
+    """Counts what the grader's own code does, and ends the process at a chosen moment."""
+
+    def __init__(self, last=None):
+        self.passed = 0
+        self._last = last
+        self._owner = os.getpid()
+
+    def __call__(self, frame, event, _argument):
+        if os.getpid() != self._owner:  # a job, which has moments of its own
+            sys.setprofile(None)
+            return
+        if "grading" not in frame.f_code.co_filename:
+            return
+        self.passed += 1
+        if self.passed == self._last:
+            os.kill(self._owner, signal.SIGKILL)
+
+
+def test_killed_at_twenty_moments_it_ends_with_the_same_gradebook(submissions):
+    expected = graded(settings(submissions))
+    pages = sorted((submissions.parent / "out").rglob("*.html"))
+    counted = submissions.parent / "counted"
+
+    def count():
+        moments = Moments()
+        sys.setprofile(moments)
+        graded(settings(submissions, out=submissions.parent / "counting"))
+        sys.setprofile(None)
+        counted.write_text(str(moments.passed))
+
+    assert in_another_process(count) == 0
+    total = int(counted.read_text())
+    assert total > 1000
+    for number in range(20):
+        out = submissions.parent / f"killed {number}"
+        asked = settings(submissions, out=out)
+        moment = int(total * (number + 0.5) / 20)
+
+        def until_killed(asked=asked, moment=moment):
+            sys.setprofile(Moments(moment))
+            graded(asked)
+
+        assert in_another_process(until_killed) == -signal.SIGKILL
+        assert graded(asked) == expected
+        assert sorted(os.listdir(out)) == GRADEBOOK_FILES
+        for page in pages:
+            assert (out / page.relative_to(submissions.parent / "out")).read_bytes() == (
+                page.read_bytes()
+            )
+        shutil.rmtree(out)
+
+
+def test_a_run_that_goes_on_uses_the_seed_that_it_began_with(submissions):
+    asked = settings(submissions, seed=None)
+    begun = submissions.parent / "begun"
+
+    def until_the_first_result():
+        book = open_gradebook(asked)
+        begun.write_text(str(book.seed))
+        add = book.add
+
+        def add_and_die(entry):
+            add(entry)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        book.add = add_and_die
+        grade_folder(asked, book)
+
+    assert in_another_process(until_the_first_result) == -signal.SIGKILL
+    seed = int(begun.read_text())
+    went_on = graded(asked)
+    unkilled = settings(submissions, seed=seed, out=submissions.parent / "unkilled")
+    assert graded(unkilled) == went_on
+
+
+@pytest.mark.parametrize("most", [2**13, 2**15, 60_000])
+def test_a_full_disk_stops_the_run_and_costs_nothing(submissions, most):
+    for number in range(9):
+        hand_in(submissions, f"more {number}", notebook_bytes(squares=f"x = {number}"))
+    expected = graded(settings(submissions))
+    asked = settings(submissions, out=submissions.parent / "small", jobs=2)
+
+    def with_little_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        try:
+            graded(asked)
+        except (GradebookProblem, OSError):
+            os._exit(7)
+
+    assert in_another_process(with_little_room) == 7
+    assert graded(asked) == expected
+
+
+def test_jobs_start_without_other_threads(submissions):
+    before = threading.active_count()  # other tests of this process may have left some
+    graded(settings(submissions))
+    assert threading.active_count() == before  # a fork takes only one thread along
+
+
+def test_progress_says_what_is_running(submissions, capsys):
+    graded(settings(submissions, show_progress=True))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-1].startswith(f"grading: {len(CLASS)} of {len(CLASS)} notebooks")
+    assert any("now: ann/88_fixture.ipynb" in line for line in lines) or len(lines) >= 5
+    assert all("\x1b" not in line for line in lines)
+
+
+def test_a_run_needs_no_path_of_its_own(submissions, monkeypatch):
+    monkeypatch.chdir(submissions.parent)
+    graded(settings(Path("in"), out=Path("out")))
+    assert json.loads(Path("out/results.json").read_text())["results"][0]["points"] == 12

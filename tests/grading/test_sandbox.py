@@ -1,0 +1,294 @@
+"""A submission in the sandbox answers as one at home does; its faults are its own."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+import torch
+
+from attn_course.grading import rungs
+from attn_course.grading.ladder import Rung
+from attn_course.grading.limits import Limits
+from attn_course.grading.sandbox import InfrastructureFault, Sandbox
+from attn_course.practice.compare import same
+from attn_course.practice.selection import answers_in
+from attn_course.practice.submission import LocalSubmission
+from tests.grading.available_rungs import SANDBOXES, rung_or_skip
+from tests.grading.in_a_sandbox import ask, call, cells, open_with, value_of
+
+LIMITS = Limits(call_seconds=10, submission_seconds=60, memory_mb=300, message_mb=1)
+SHORT = Limits(call_seconds=0.5, submission_seconds=60)
+HARMLESS = "def f(x):\n    return 2 * x"
+
+
+@pytest.fixture(scope="module", params=[*SANDBOXES, "E"])
+def rung(request):
+    return Rung("E") if request.param == "E" else rung_or_skip(request.param)
+
+
+@pytest.fixture(scope="module")
+def sandbox(rung):
+    with Sandbox(rung, LIMITS, is_warm=False) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def impatient(rung):
+    with Sandbox(rung, SHORT, is_warm=False) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def warm():
+    with Sandbox(rungs.find_rung("auto"), LIMITS) as made:
+        yield made
+
+
+NOTEBOOK = (
+    "%matplotlib inline\nimport numpy as np\nimport torch\nfrom attn_course import practice",
+    "def shift(x, by=1):\n    return x + by",
+    'practice.check("01.shift", shift)',
+    "answer = {'rows': (2, 3), 'name': 'π'}",
+    """
+    class Scale(torch.nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.w = torch.nn.Parameter(torch.ones(width))
+            self.unused = torch.nn.Parameter(torch.ones(2))
+        def forward(self, x):
+            return self.w * x, x
+    """,
+    "def fails(x):\n    raise ValueError('not ' + str(x))",
+    "def broken(:\n    pass",
+    "drawn = torch.rand(3)",
+)
+NAMES = ["shift", "answer", "Scale", "fails", "broken", "missing"]
+REQUESTS = [
+    ("call", {"name": "shift", "args": (np.arange(3.0),), "kwargs": {"by": 2}}),
+    ("call", {"name": "shift", "args": (torch.ones(2, 3),), "kwargs": {}}),
+    ("call", {"name": "shift", "args": (), "kwargs": {}}),
+    ("call", {"name": "fails", "args": (3,), "kwargs": {}}),
+    ("call", {"name": "missing", "args": (), "kwargs": {}}),
+    ("value", {"name": "answer"}),
+    ("construct", {"name": "Scale", "kwargs": {"width": 3}}),
+    ("parameters", {"module": 0}),
+    ("load", {"module": 0, "parameters": {"w": np.array([1.0, 2, 3]), "unused": np.zeros(2)}}),
+    ("forward", {"module": 0, "args": (torch.ones(3),)}),
+    ("vjp", {"module": 0, "args": (torch.ones(3),), "cotangent": np.arange(3.0)}),
+    ("forward", {"module": 7, "args": ()}),
+    ("nonsense", {}),
+]
+
+
+def test_every_request_is_answered_as_at_home(warm):
+    notebook = cells(*NOTEBOOK)
+    home = answers_in(notebook, NAMES)
+    local = LocalSubmission(home.values)
+    with warm.open(notebook, NAMES) as submission:
+        assert submission.problems == list(home.problems)
+        for op, payload in REQUESTS:
+            response, wanted = submission.request(op, payload), local.request(op, payload)
+            assert set(response) == set(wanted)
+            if "value" in wanted:
+                assert same(response["value"], wanted["value"])
+            else:
+                assert response["raised"] == wanted["raised"]
+        assert submission.verdict is None
+
+
+def test_every_submission_begins_with_the_same_random_numbers(warm):
+    source = """
+        import random, numpy as np, torch
+        def f():
+            return [random.random(), np.random.rand(), torch.rand(1).item(), list({"a", "b", "c"})]
+    """
+    assert value_of(warm, source) == value_of(warm, source)
+
+
+def test_a_submission_without_cells_is_answered_too(sandbox):
+    with sandbox.open([], ["f"]) as submission:
+        assert "f" in submission.problems[0].names
+        assert call(submission)["raised"]["type"] == "KeyError"
+
+
+def test_markdown_never_reaches_the_sandbox(sandbox):
+    notebook = cells("not python at all", HARMLESS)
+    notebook[0] = type(notebook[0])(1, "markdown", "not python at all")
+    with sandbox.open(notebook, ["f"]) as submission:
+        assert submission.problems == []
+        assert call(submission, "f", 4) == {"value": 8}
+
+
+FAULTS = {
+    "crashed": {
+        "segfault": "import ctypes\ndef f(x):\n    ctypes.string_at(0)",
+        "abort": "import os\ndef f(x):\n    os.abort()",
+        "exit": "import os\ndef f(x):\n    os._exit(0)",
+    },
+    "broke the protocol": {
+        "garbage": "import os\ndef f(x):\n    os.write(CHANNEL, b'A' * 100)",
+        "another id": "import os\ndef f(x):\n"
+        "    os.write(CHANNEL, b'ACG1' + bytes(16) + (1).to_bytes(8, 'little') + b'\\x01')",
+        "giant": "import os\ndef f(x):\n"
+        "    os.write(CHANNEL, b'ACG1' + bytes(16) + (2**62).to_bytes(8, 'little'))",
+        "hangs up": "import os, time\ndef f(x):\n    os.close(CHANNEL)\n    time.sleep(60)",
+        "too long": "def f(x):\n    return 'x' * 2**21",
+    },
+}
+FIND_CHANNEL = "CHANNEL = [d for d in range(3, 64) if IS_SOCKET(d)][0]\n"
+IS_SOCKET = """
+import os, stat
+def IS_SOCKET(descriptor):
+    try:
+        return stat.S_ISSOCK(os.fstat(descriptor).st_mode)
+    except OSError:
+        return False
+"""
+
+
+@pytest.mark.parametrize(
+    ("verdict", "fault"),
+    [(verdict, fault) for verdict, faults in FAULTS.items() for fault in faults],
+)
+def test_a_fault_is_a_verdict_and_the_next_submission_is_none_the_wiser(sandbox, verdict, fault):
+    source = IS_SOCKET + FIND_CHANNEL + FAULTS[verdict][fault]
+    with open_with(sandbox, source) as submission:
+        first, second = call(submission, "f", 1), call(submission, "f", 1)
+        assert submission.verdict == verdict
+    assert first["raised"]["type"] == verdict
+    assert first["raised"]["message"]
+    assert second == first
+    assert value_of(sandbox, HARMLESS, 4) == 8
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f():\n    while True:\n        pass",
+        "import re\ndef f():\n    re.match('(a+)+$', 'a' * 60 + 'b')",
+        "import time\ndef f():\n    time.sleep(1000)",
+        "import signal\ndef f():\n    signal.pthread_sigmask(2, range(1, 60))\n    signal.pause()",
+        "import time\ndef f():\n"
+        "    try:\n        time.sleep(100)\n    finally:\n        time.sleep(1000)",
+    ],
+    ids=["python", "in C", "sleep", "deaf", "finally"],
+)
+def test_what_takes_too_long_is_ended(impatient, source):
+    with open_with(impatient, source) as submission:
+        response = call(submission)
+        spent = submission.seconds
+        assert call(submission) == response
+        assert submission.seconds == spent  # the second answer came without asking
+        assert submission.verdict == "timed out"
+    assert "0.5 seconds" in response["raised"]["message"]
+    assert value_of(impatient, HARMLESS, 4) == 8
+
+
+def test_a_cell_that_never_ends_is_a_verdict_too(impatient):
+    with open_with(impatient, "while True:\n    f = 1") as submission:
+        assert submission.verdict == "timed out"
+        assert call(submission)["raised"]["type"] == "timed out"
+
+
+def test_many_calls_just_under_the_limit_end_at_that_of_the_submission(rung):
+    limits = Limits(call_seconds=5, submission_seconds=0.6)
+    with Sandbox(rung, limits, is_warm=False) as sandbox:
+        with open_with(sandbox, "import time\ndef f():\n    time.sleep(0.2)") as submission:
+            for _ in range(10):
+                response = call(submission)
+            assert submission.verdict == "timed out"
+        assert "together" in response["raised"]["message"]
+        assert value_of(sandbox, HARMLESS, 4) == 8
+
+
+def test_what_is_printed_goes_nowhere(sandbox, capfd):
+    source = """
+        import os, sys
+        def f():
+            for _ in range(100):
+                print("x" * 10**5)
+                os.write(1, b"x" * 10**5)
+                os.write(2, b"x" * 10**5)
+            return 1
+    """
+    assert value_of(sandbox, source) == 1
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_interrupt_that_the_submission_raises_itself_is_an_ordinary_answer(sandbox):
+    response, verdict = ask(sandbox, "def f():\n    raise KeyboardInterrupt")
+    assert verdict is None
+    assert response["raised"]["type"] == "KeyboardInterrupt"
+
+
+def test_a_bytes_bomb_in_a_text_is_no_danger_to_who_reads_it(sandbox):
+    response, verdict = ask(sandbox, "def f():\n    raise ValueError('\\x1b[2J' + 'x' * 10**6)")
+    assert verdict is None
+    assert len(response["raised"]["message"]) <= 2000
+    assert "\x1b" not in response["raised"]["message"]
+
+
+def test_one_submission_is_open_at_a_time(sandbox):
+    first = open_with(sandbox, HARMLESS)
+    second = open_with(sandbox, HARMLESS)
+    assert call(second, "f", 4) == {"value": 8}
+    assert "closed" in call(first, "f", 4)["raised"]["message"]
+    second.close()
+    second.close()
+
+
+def processes():
+    return {int(name) for name in os.listdir("/proc") if name.isdigit()}
+
+
+def below(ancestor):
+    """Return the processes that descend from `ancestor`."""
+    parents = {}
+    for pid in processes():
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                parents[pid] = int(file.read().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            continue
+    found, added = set(), {ancestor}
+    while added:
+        found |= added
+        added = {pid for pid, parent in parents.items() if parent in added} - found
+    return found - {ancestor}
+
+
+def test_no_process_is_left(rung):
+    before = below(os.getpid())
+    with Sandbox(rung, LIMITS, is_warm=False) as sandbox:
+        idle = below(os.getpid())
+        assert idle > before
+        for _ in range(3):
+            value_of(sandbox, HARMLESS, 4)
+        assert below(os.getpid()) == idle
+    assert below(os.getpid()) == before
+
+
+def test_a_worker_that_is_gone_is_a_fault_of_ours_and_the_next_one_serves(rung):
+    with Sandbox(rung, LIMITS, is_warm=False) as sandbox:
+        with open_with(sandbox, HARMLESS) as submission:
+            for pid in below(os.getpid()):
+                if b"attn_course.grading.worker" in command_of(pid):
+                    os.kill(pid, signal.SIGKILL)
+            with pytest.raises(InfrastructureFault):
+                call(submission, "f", 4)
+        assert value_of(sandbox, HARMLESS, 4) == 8
+
+
+def command_of(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def test_a_sandbox_that_can_t_start_says_why(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(InfrastructureFault, match="bwrap"):
+        Sandbox(Rung("A"), LIMITS)
