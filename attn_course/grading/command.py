@@ -8,7 +8,6 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,6 @@ from attn_course.translate import _
 if TYPE_CHECKING:
     from attn_course.grading.fresh_kernel import FreshKernel
     from attn_course.grading.gradebook import Entry
-    from attn_course.grading.jobs import Jobs
     from attn_course.grading.limits import Limits
     from attn_course.grading.run import Settings
     from attn_course.grading.rungs import Rung
@@ -157,42 +155,35 @@ def run(arguments: argparse.Namespace) -> int:
 def _graded(arguments: argparse.Namespace, rung: "Rung") -> int:
     from attn_course.grading import run
     from attn_course.grading.instructor import files_in
-    from attn_course.grading.jobs import Jobs, can_fork, default_jobs
-    from attn_course.grading.sandbox import Sandbox
+    from attn_course.grading.jobs import default_jobs
+    from attn_course.grading.sandbox import HeadStart
 
     limits = _limits(arguments)
-    count = arguments.jobs or default_jobs(limits.memory_mb)
-    open_sandbox = partial(Sandbox, rung, limits)
-    load_chapters = partial(_chapters, arguments)
     kernel = _fresh_kernel(rung, limits) if arguments.nbval else None
-    crew = Jobs(count, partial(run.NotebookGrader, open_sandbox, load_chapters, limits, kernel))
-    try:
-        if can_fork():
-            crew.start(1)  # it warms up while we load the chapters ourselves
+    with HeadStart(rung, limits) as sandboxes:  # one warms up while we load the chapters
         settings = run.Settings(
             submissions=arguments.submissions,
             out=arguments.out,
-            chapters=load_chapters(),
-            open_sandbox=open_sandbox,
+            chapters=_chapters(arguments),
+            open_sandbox=sandboxes.open,
+            after_fork=sandboxes.hand_over,
             rung=rung.letter,
             limits=limits,
-            jobs=count,
+            jobs=arguments.jobs or default_jobs(limits.memory_mb),
             seed=arguments.seed,
             fresh=arguments.fresh,
             own_checks=tuple(files_in(arguments.checks)) if arguments.checks else (),
             fresh_kernel=kernel,
         )
-        return _reported(arguments, settings, crew)
-    finally:
-        crew.close()
+        return _reported(arguments, settings)
 
 
-def _reported(arguments: argparse.Namespace, settings: "Settings", crew: "Jobs") -> int:
+def _reported(arguments: argparse.Namespace, settings: "Settings") -> int:
     from attn_course.grading import reports, run
     from attn_course.grading.exports import write_export
 
     with run.open_gradebook(settings) as gradebook:
-        found = run.grade_folder(settings, gradebook, crew)
+        found = run.grade_folder(settings, gradebook)
         entries = list(gradebook.latest())
         reports.write_all(settings.out, entries, gradebook.seed, found.notices)
         for system in arguments.export:

@@ -13,7 +13,7 @@ reference answers need be worked out only once.
 import hashlib
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -59,7 +59,11 @@ class Opens(Protocol):
     """A sandbox, as far as grading needs it: `attn_course.grading.sandbox.Sandbox`, or a fake."""
 
     def open(
-        self, cells: Sequence[Cell], names: Sequence[str], file: str = "notebook"
+        self,
+        cells: Sequence[Cell],
+        names: Sequence[str],
+        file: str = "notebook",
+        without: Mapping[str, Sequence[str]] = ...,
     ) -> AbstractContextManager[Running]:
         """Return a fresh child that has run what `names` need of `cells`."""
         ...
@@ -124,7 +128,9 @@ def _ask(
     one by one.
     """
     done: list[ExerciseRecord] = []
-    with sandbox.open(cells, [exercise.name for exercise in exercises], file) as submission:
+    names = [exercise.name for exercise in exercises]
+    without = {exercise.name: exercise.without for exercise in exercises if exercise.without}
+    with sandbox.open(cells, names, file, without) as submission:
         if _has_ended(submission):  # the cells have run, or tried to
             return [] if len(exercises) > 1 else [_ended(exercises[0], submission)]
         for exercise in exercises:

@@ -103,29 +103,23 @@ def _free_memory_mb() -> int:
 class Jobs:
     """So many processes that grade: `for done in Jobs(2, make_grader).run(tasks): …`."""
 
-    def __init__(self, count: int, make_grader: MakeGrader) -> None:
+    def __init__(
+        self, count: int, make_grader: MakeGrader, after_fork: Callable[[], None] = lambda: None
+    ) -> None:
         self._make_grader = make_grader
+        self._after_fork = after_fork
         self._count = count
         self._jobs: list[_Job] = []
         self._failed_starts = 0
         self._again: deque[Task] = deque()
         self._tried: set[int] = set()
 
-    def start(self, count: int) -> None:
-        """Start so many of the processes, before `run` starts them all.
-
-        The first is better started before the rest of the work is even known: a sandbox takes
-        seconds to warm up.
-        """
-        while len(self._jobs) < min(count, self._count):
-            self._jobs.append(_Job(self._make_grader, self._jobs))
-
     def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
         """Yield what was graded, in the order in which it is finished."""
         waiting = iter(tasks)
         try:
             while True:
-                self.start(self._count)
+                self._start()
                 self._hand_out(waiting)
                 busy = [job for job in self._jobs if job.task is not None]
                 if not busy:
@@ -145,6 +139,11 @@ class Jobs:
         for job in self._jobs:
             job.end()
         self._jobs.clear()
+
+    def _start(self) -> None:
+        while len(self._jobs) < self._count:
+            self._jobs.append(_Job(self._make_grader, self._jobs))
+            self._after_fork()
 
     def _hand_out(self, waiting: Iterator[Task]) -> None:
         for job in [job for job in self._jobs if job.task is None]:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -38,7 +39,11 @@ class InfrastructureFault(Exception):  # noqa: N818 (the word of the design: nob
 
 
 class WorkerProcess:
-    """A running worker. It lives no longer than the thread that made it."""
+    """A running worker. It lives no longer than the thread that made it.
+
+    One that is made with `waits=False` warms up while we do something else; `wait` for it before
+    the first order.
+    """
 
     def __init__(
         self,
@@ -46,10 +51,13 @@ class WorkerProcess:
         limits: Limits,
         barriers: Barriers | None = None,
         is_warm: bool = True,
+        waits: bool = True,
     ) -> None:
         if not hasattr(os, "fork"):
             raise InfrastructureFault(_("Grading needs Linux or macOS; on Windows, use WSL."))
         barriers = barriers or Barriers()
+        self._is_warm = is_warm
+        self._is_ready = False
         self._folder = Path(tempfile.mkdtemp(prefix="attn-course-"))
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed in _put_away)
         ours, theirs = socket.socketpair()
@@ -71,10 +79,26 @@ class WorkerProcess:
             raise InfrastructureFault(f"the worker could not be started: {fault}") from fault
         finally:
             theirs.close()
-        self._greet(plan, is_warm)
-        if "mount" not in plan.namespaces or rung.has_bubblewrap:
+        # Without bubblewrap, files are mounted on it.
+        self._is_folder_needed = "mount" in plan.namespaces and not rung.has_bubblewrap
+        with suppress(Gone):  # as `wait` will find
+            self._control.send(_NO_PLAN_ID, plan.to_plain())
+        if waits:
+            self.wait()
+
+    def wait(self) -> None:
+        """Wait until it is warm; see that the same Python and packages run inside as outside."""
+        if self._is_ready:
+            return
+        try:
+            self._see_versions(self._report(_SECONDS_TO_START))
+        except InfrastructureFault:
+            self.close()
+            raise
+        self._is_ready = True
+        if not self._is_folder_needed:
             # All that the worker needs of it is loaded by now, so nothing is left behind even
-            # where the grader gets killed. (Without bubblewrap, files are mounted on it.)
+            # where the grader gets killed.
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def fork(self) -> socket.socket:
@@ -97,6 +121,10 @@ class WorkerProcess:
         except OSError as fault:
             raise InfrastructureFault(f"the worker is gone: {self._last_words()}") from fault
 
+    def hand_over(self) -> None:
+        """Hang up here, and leave the orders to a process that was forked from this one."""
+        self._control.close()
+
     def close(self) -> None:
         """End the worker and everything below it."""
         self._control.close()  # the worker then ends its child and itself
@@ -107,24 +135,17 @@ class WorkerProcess:
             self._process.wait()
         self._put_away()
 
-    def _greet(self, plan: Plan, is_warm: bool) -> None:
-        """Hand over the plan; see that the same Python and packages run inside as outside."""
+    def _see_versions(self, ready: Plain) -> None:
+        wanted = _versions(self._is_warm)
         try:
-            self._control.send(_NO_PLAN_ID, plan.to_plain())
-            ready = self._report(_SECONDS_TO_START)
-            wanted = _versions(is_warm)
             found = {"python": ready["python"], **ready["packages"]}
-            differing = [name for name in wanted if found.get(name) != wanted[name]]
-            if differing:
-                pairs = [f"{n} {found.get(n)} instead of {wanted[n]}" for n in differing]
-                raise InfrastructureFault(f"inside runs {', '.join(pairs)}")
-        except (Gone, KeyError, TypeError) as fault:
-            words = self._last_words()
-            self.close()
-            raise InfrastructureFault(f"the worker did not start: {words}") from fault
-        except InfrastructureFault:
-            self.close()
-            raise
+        except (KeyError, TypeError) as fault:
+            why = f"the worker did not start: {self._last_words()}"
+            raise InfrastructureFault(why) from fault
+        differing = [name for name in wanted if found.get(name) != wanted[name]]
+        if differing:
+            pairs = [f"{n} {found.get(n)} instead of {wanted[n]}" for n in differing]
+            raise InfrastructureFault(f"inside runs {', '.join(pairs)}")
 
     def _report(self, seconds: float) -> Plain:
         try:
@@ -169,6 +190,7 @@ def _prepare(
         command = bubblewrap.around(command, seen, folder / "course", barriers, limits.file_mb)
     # Bubblewrap hides the rest already, so a few folders say it all, and cost each child less.
     readable = seen.shown if rung.has_bubblewrap else seen.paths
+    hidden = () if rung.has_bubblewrap else seen.hidden_modules
     is_root = os.geteuid() == 0
     kinds = barriers.namespaces if rung.has_namespaces else ()
     if is_root and not rung.has_bubblewrap:  # root needs no namespace of users, and would lose
@@ -182,6 +204,7 @@ def _prepare(
         resources=barriers.resources,
         more_syscalls=barriers.more_syscalls,
         readable=(*readable, course, *barriers.more_readable),
+        hidden_modules=hidden,
         scratch=scratch,
         user=own_user(),
         drops_early=is_root and rung.has_bubblewrap,

@@ -18,6 +18,7 @@ class Plan:
     resources: tuple[str, ...]
     more_syscalls: tuple[int, ...]
     readable: tuple[str, ...]
+    hidden_modules: tuple[str, ...]  # which are there and can't be read
     scratch: str  # the folder where a child may write, if it has a file system of its own
     user: int  # who the submissions run as
     drops_early: bool  # started as root inside bubblewrap: be that user before anything else

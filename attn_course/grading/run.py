@@ -8,7 +8,6 @@ on how often the run was stopped.
 import hashlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -44,7 +43,11 @@ class RunsNotebooks(Protocol):
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run needs to know; `open_sandbox` makes the sandbox of a job."""
+    """What a run needs to know.
+
+    `open_sandbox` makes the sandbox of a job, in the job; `after_fork` is called here each time
+    that a job was forked.
+    """
 
     submissions: Path
     out: Path
@@ -52,6 +55,7 @@ class Settings:
     open_sandbox: Callable[[], Opens]
     rung: str
     limits: Limits = field(default_factory=Limits)
+    after_fork: Callable[[], None] = lambda: None
     jobs: int = 1
     seed: int | None = None
     fresh: bool = False
@@ -61,25 +65,21 @@ class Settings:
 
 
 class NotebookGrader:
-    """What a job does its work with: a sandbox, renewed when it fails, and the chapters.
-
-    Both take seconds to load, the one mostly in another process: so they load side by side.
-    """
+    """What a job does its work with: a sandbox, renewed when it fails, and the chapters."""
 
     def __init__(
         self,
         open_sandbox: Callable[[], Opens],
-        load_chapters: Callable[[], Mapping[str, Chapter]],
+        chapters: Mapping[str, Chapter],
         limits: Limits,
         fresh_kernel: RunsNotebooks | None = None,
     ) -> None:
         self._open_sandbox = open_sandbox
+        self._chapters = chapters
         self._limits = limits
         self._fresh_kernel = fresh_kernel
-        with ThreadPoolExecutor(1) as beside:
-            loading = beside.submit(_loaded, load_chapters)
-            self._sandbox: Opens | None = open_sandbox()
-            self._chapters = loading.result()
+        _rehearse_a_gradient()
+        self._sandbox: Opens | None = open_sandbox()
 
     def grade(self, task: Task) -> Record:
         """Return how a notebook went."""
@@ -118,27 +118,22 @@ class NotebookGrader:
             sandbox.close()
 
 
-def _loaded(load_chapters: Callable[[], Mapping[str, Chapter]]) -> Mapping[str, Chapter]:
-    """Load the chapters, and with them what PyTorch loads only at its first gradient."""
-    chapters = load_chapters()
+def _rehearse_a_gradient() -> None:
+    """Load what PyTorch loads only at its first gradient, while the sandbox warms up."""
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(1)  # a job each core: threads would only wait for one another
         one = torch.ones(1, requires_grad=True)
         torch.autograd.grad(one * one, one, torch.ones(1))
-    return chapters
 
 
-def grade_folder(settings: Settings, gradebook: Gradebook, crew: Jobs | None = None) -> Intake:
-    """Grade what was handed in and is not in the `gradebook`; return what was found.
-
-    `crew` are jobs that were started before; without them they are started now.
-    """
+def grade_folder(settings: Settings, gradebook: Gradebook) -> Intake:
+    """Grade what was handed in and is not in the `gradebook`; return what was found."""
     found = intake.find(settings.submissions, settings.chapters)
     with Progress(
         len(found.notebooks), _("grading"), _("notebooks"), settings.show_progress
     ) as progress:
-        _Run(settings, gradebook, found, progress).run(crew)
+        _Run(settings, gradebook, found, progress).run()
     return found
 
 
@@ -162,17 +157,17 @@ class _Run:
             for number, chapter in settings.chapters.items()
         }
 
-    def run(self, crew: Jobs | None) -> None:
+    def run(self) -> None:
         settings = self._settings
         make_grader = partial(
             NotebookGrader,
             settings.open_sandbox,
-            lambda: settings.chapters,
+            settings.chapters,
             settings.limits,
             settings.fresh_kernel,
         )
         if jobs.can_fork():
-            done = (crew or Jobs(settings.jobs, make_grader)).run(self._tasks())
+            done = Jobs(settings.jobs, make_grader, settings.after_fork).run(self._tasks())
         else:
             done = jobs.in_this_process(make_grader, self._tasks())
         for one in done:

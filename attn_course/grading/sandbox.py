@@ -9,22 +9,23 @@ and every later request is answered with it at once. `InfrastructureFault` means
 own machinery failed; nothing else is worth a second try.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from attn_course.grading.ladder import Rung
 from attn_course.grading.launch import InfrastructureFault, WorkerProcess
 from attn_course.grading.limits import Barriers, Limits
-from attn_course.grading.sandboxed_submission import SandboxedSubmission
+from attn_course.grading.sandboxed_submission import NOTHING, SandboxedSubmission
 from attn_course.practice.notebook import Cell
 
-__all__ = ["InfrastructureFault", "Sandbox", "SandboxedSubmission"]
+__all__ = ["HeadStart", "InfrastructureFault", "Sandbox", "SandboxedSubmission"]
 
 
 class Sandbox:
     """Keeps a warm worker on a rung, and opens one submission after the other in it.
 
     A worker lives no longer than the thread that made the sandbox. One that is not warm starts
-    sooner and loads PyTorch only in the submissions that ask for it.
+    sooner and loads PyTorch only in the submissions that ask for it. With `waits=False` the worker
+    warms up while we do something else, and the first submission waits for it.
     """
 
     def __init__(
@@ -33,33 +34,50 @@ class Sandbox:
         limits: Limits,
         barriers: Barriers | None = None,
         is_warm: bool = True,
+        waits: bool = True,
     ) -> None:
         self.rung = rung
         self.limits = limits
         self._barriers = barriers
         self._is_warm = is_warm
-        self._worker: WorkerProcess | None = self._start()
+        self._worker: WorkerProcess | None = self._start(waits)
         self._open: SandboxedSubmission | None = None
 
     def open(
-        self, cells: Sequence[Cell], names: Sequence[str], file: str = "notebook"
+        self,
+        cells: Sequence[Cell],
+        names: Sequence[str],
+        file: str = "notebook",
+        without: Mapping[str, Sequence[str]] = NOTHING,
     ) -> "SandboxedSubmission":
         """Return a fresh child that has run what `names` need of `cells`.
 
-        There is one at a time: the one before is closed.
+        `without` has for some names what they are asked to do without. There is one child at a
+        time: the one before is closed.
         """
         if self._open is not None:
             self._open.close()
         if self._worker is None:
             self._worker = self._start()
         try:
+            self._worker.wait()
             submission = SandboxedSubmission(self._worker, self.limits, self._let_go)
         except InfrastructureFault:
             self._let_go(is_broken=True)
             raise
         self._open = submission
-        submission.begin(cells, names, file)
+        submission.begin(cells, names, file, without)
         return submission
+
+    def wait(self) -> None:
+        """Wait until the worker is warm."""
+        if self._worker is not None:
+            self._worker.wait()
+
+    def hand_over(self) -> None:
+        """Leave it to a process that was forked from this one; `close` then only tidies up."""
+        if self._worker is not None:
+            self._worker.hand_over()
 
     def close(self) -> None:
         """End the worker and everything in it."""
@@ -69,8 +87,8 @@ class Sandbox:
             self._worker.close()
             self._worker = None
 
-    def _start(self) -> WorkerProcess:
-        return WorkerProcess(self.rung, self.limits, self._barriers, self._is_warm)
+    def _start(self, waits: bool = True) -> WorkerProcess:
+        return WorkerProcess(self.rung, self.limits, self._barriers, self._is_warm, waits)
 
     def _let_go(self, is_broken: bool) -> None:
         """Forget a child that ended; with it a worker that did not obey."""
@@ -84,3 +102,36 @@ class Sandbox:
 
     def __exit__(self, *_fault: object) -> None:
         self.close()
+
+
+class HeadStart:
+    """Opens sandboxes; the first begins to warm up at once, for whoever opens it in a fork.
+
+    It takes seconds, in which this process loads what it needs itself.
+    """
+
+    def __init__(self, rung: Rung, limits: Limits) -> None:
+        self._rung = rung
+        self._limits = limits
+        self._started = Sandbox(rung, limits, waits=False)
+        self._is_taken = False
+
+    def open(self) -> Sandbox:
+        """Return a warm sandbox."""
+        if self._is_taken:
+            return Sandbox(self._rung, self._limits)
+        self._is_taken = True
+        self._started.wait()
+        return self._started
+
+    def hand_over(self) -> None:
+        """Leave the first to the process that was just forked."""
+        if not self._is_taken:
+            self._is_taken = True
+            self._started.hand_over()
+
+    def __enter__(self) -> "HeadStart":
+        return self
+
+    def __exit__(self, *_fault: object) -> None:
+        self._started.close()

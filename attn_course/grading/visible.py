@@ -20,6 +20,7 @@ from pathlib import Path
 import attn_course
 
 PACKAGES = ("numpy", "torch", "matplotlib", "msgpack")
+_MODULES = (".py", ".so")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 _COURSE = (
     "__init__.py",
@@ -28,6 +29,7 @@ _COURSE = (
     "practice/wire.py",
     "practice/submission.py",
     "practice/selection.py",
+    "practice/shortcuts.py",
     "practice/notebook.py",
     "grading/landlock.py",
     "grading/limits.py",
@@ -49,6 +51,16 @@ class Visible:
     hidden: tuple[str, ...]
     packages: tuple[str, ...]
     import_paths: tuple[str, ...]
+
+    @property
+    def hidden_modules(self) -> tuple[str, ...]:
+        """The names of what lies beside the packages and is not shown."""
+        shown = {Path(path) for path in self.packages}
+        beside = {entry for folder in {path.parent for path in shown} for entry in folder.iterdir()}
+        modules = [path for path in beside - shown if path.is_dir() or path.suffix in _MODULES]
+        names = {path.name.partition(".")[0] for path in modules}
+        here = {attn_course.__name__, *(path.name.partition(".")[0] for path in shown)}
+        return tuple(sorted(names - here))
 
     @property
     def shown(self) -> tuple[str, ...]:

@@ -28,12 +28,14 @@ from attn_course.grading.plan import Plan
 from attn_course.grading.protocol import UNASKED, Channel, Gone
 from attn_course.practice.notebook import Cell
 from attn_course.practice.selection import answers_in
+from attn_course.practice.shortcuts import shortcuts
 from attn_course.practice.submission import LocalSubmission
 from attn_course.practice.wire import NotPlain, Plain
+from attn_course.translate import _
 
 FORK, WAIT, END = b"F", b"W", b"E"
-OUT_OF_MEMORY = 3  # exit codes of a child
-COULD_NOT_LOCK = 4
+OUT_OF_MEMORY = 213  # exit codes of a child, which no program would think of
+COULD_NOT_LOCK = 214
 _PATIENCE = 2.0  # seconds for threads of libraries, or a child that hung up, to end
 
 
@@ -55,6 +57,7 @@ class Worker:
             lockdown.become(plan.user)
         if plan.namespaces:
             self._home = namespaces.settle(plan.namespaces)
+        sys.meta_path.insert(0, _NotHere(frozenset(plan.hidden_modules)))
         if plan.is_warm:
             warm_up()
         if plan.landlock and "mount" not in plan.namespaces:
@@ -110,6 +113,17 @@ class Worker:
         }
 
 
+class _NotHere:
+    """Finds no module: says of a hidden one that there is none, before its file is refused."""
+
+    def __init__(self, hidden: frozenset[str]) -> None:
+        self._hidden = hidden
+
+    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> None:
+        if name in self._hidden:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
 def _wait(child: int, deadline: float) -> Any:
     """Return how the child ended, if it ends before `deadline`."""
     while time.monotonic() < deadline:
@@ -163,7 +177,7 @@ def _rehearse() -> None:
     import torch
 
     names = ["function", "stub", "Module"]
-    submission, _response = _begin([[1, _REHEARSAL]], names, "rehearsal")
+    submission, _response = _begin([[1, _REHEARSAL]], names, "rehearsal", {})
     inputs = numpy.ones((5, 3), numpy.float32)
     tensor = torch.from_numpy(inputs)
     weights = {"layer.weight": inputs[:2], "layer.bias": inputs[0, :2]}
@@ -222,13 +236,23 @@ def _answer(end: Channel) -> None:
 
 
 def _begin(
-    cells: list[Any], names: list[str], file: str
+    cells: list[Any], names: list[str], file: str, without: dict[str, list[str]]
 ) -> tuple[LocalSubmission, dict[str, Plain]]:
     """Run what `names` need of `cells`; the response has what a learner should know about it."""
     made = [Cell(number, "code", source) for number, source in cells]
-    answers = answers_in(made, names, file)
+    notes = [note for name in names for note in _shortcuts(made, name, without.get(name, []))]
+    answers = answers_in(made, names, file)  # from here on nothing in this process can be trusted
     problems = [[sorted(problem.names), problem.sentence] for problem in answers.problems]
+    problems += notes
     return LocalSubmission(answers.values), {"value": problems}
+
+
+def _shortcuts(cells: list[Cell], name: str, avoided: list[str]) -> list[Any]:
+    used = shortcuts(cells, name, avoided) if avoided else []
+    if not used:
+        return []
+    sentence = _("You were asked to do without {words}. The points are yours all the same.")
+    return [[[name], sentence.format(words=", ".join(used))]]
 
 
 def _seed() -> None:

@@ -30,7 +30,8 @@ A chapter's exercises stand in `attn_course/practice/exercises/<topic>.py`, writ
 `points` (the sum over its groups of cases), `task` (what a learner does: one of `TASKS`), `hints`
 (three, from gentle to nearly the answer), `section` (the label of the section in the book to read),
 `kind` ("function", "value" for a number or shape to predict, with the answer returned by a function
-without arguments, "module" for an `nn.Module`).
+without arguments, "module" for an `nn.Module`), `without` (dotted names that a learner is asked to
+do without, such as "torch.softmax": see `shortcuts`).
 
 **How a check works.** The submission is called on every case and compared with the reference.
 Where they differ, the known wrong solutions are called on the same cases: the one that gives the
@@ -165,6 +166,7 @@ class Exercise:
     section: str
     hints: tuple[str, ...]
     reference: Any
+    without: tuple[str, ...] = ()
     groups: list[Group] = field(default_factory=list)
     misconceptions: list[Misconception] = field(default_factory=list)
     variants: dict[str, Any] = field(default_factory=dict)
@@ -416,6 +418,7 @@ class Chapter:
         hints: tuple[str, ...],
         task: str = "implement",
         kind: Kind = "function",
+        without: tuple[str, ...] = (),
     ) -> Callable[[Any], Exercise]:
         """Make an exercise of the decorated reference solution."""
         assert task in TASKS, f"task must be one of {TASKS}, but is {task!r}"
@@ -433,6 +436,7 @@ class Chapter:
                 minutes=minutes,
                 section=section,
                 hints=hints,
+                without=without,
                 reference=reference,
             )
             made.reference = made._answer(reference)

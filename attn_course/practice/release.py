@@ -259,6 +259,9 @@ def task_text(exercise: Exercise, number: int, task: str) -> str:
         _("**Goal:** {goal}").format(goal=exercise.goal),
         " · ".join(facts),
     ]
+    if exercise.without:
+        names = ", ".join(f"`{name}`" for name in exercise.without)
+        head.append(_("Write it yourself, without {names}.").format(names=names))
     hints = [
         f"<details><summary>{_('Hint {n}').format(n=n)}</summary>\n\n{hint.strip()}\n\n</details>"
         for n, hint in enumerate(exercise.hints, start=1)

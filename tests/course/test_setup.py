@@ -162,6 +162,7 @@ def build_editable(folder, config_settings=None, metadata_directory=None):
         wheel.writestr(info + "METADATA", "Metadata-Version: 2.1\\nName: bare\\nVersion: 1\\n")
         wheel.writestr(info + "WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\n")
         wheel.writestr(info + "RECORD", "")
+        wheel.writestr("bare.py", "")
     return "bare-1-py3-none-any.whl"
 
 build_wheel = build_editable
@@ -190,6 +191,11 @@ def test_a_second_run_finds_everything_there_and_says_nothing(project):
     assert "creating the environment" in first.stdout
     second = run(project)
     assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
+
+
+def test_packages_are_compiled_whatever_the_user_s_settings(project):
+    assert run(project, PYTHONDONTWRITEBYTECODE="1").returncode == 0
+    assert list(project.glob(".venv/lib/*/site-packages/__pycache__/bare.*.pyc"))
 
 
 def test_without_a_network_there_is_one_sentence_and_nothing_counts_as_done(project):

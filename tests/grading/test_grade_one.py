@@ -151,8 +151,8 @@ def test_everybody_is_asked_the_same_and_another_run_something_else():
     asked = []
 
     class Listening(FakeSandbox):
-        def open(self, cells, names, file="notebook"):
-            opened = super().open(cells, names, file)
+        def open(self, cells, names, file="notebook", without=None):
+            opened = super().open(cells, names, file, without)
             submission = opened.__enter__()
             request = submission.request
 

@@ -10,7 +10,7 @@ import torch
 from attn_course.grading import rungs
 from attn_course.grading.ladder import Rung
 from attn_course.grading.limits import Limits
-from attn_course.grading.sandbox import InfrastructureFault, Sandbox
+from attn_course.grading.sandbox import HeadStart, InfrastructureFault, Sandbox
 from attn_course.practice.compare import same
 from attn_course.practice.selection import answers_in
 from attn_course.practice.submission import LocalSubmission
@@ -292,3 +292,20 @@ def test_a_sandbox_that_can_t_start_says_why(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(InfrastructureFault, match="bwrap"):
         Sandbox(Rung("A"), LIMITS)
+
+
+def test_a_head_start_is_for_the_fork_and_whoever_comes_later_gets_another():
+    with HeadStart(rungs.find_rung("auto"), LIMITS) as sandboxes:
+        answers, theirs = os.pipe()
+        child = os.fork()
+        if child == 0:
+            with sandboxes.open() as first:
+                os.write(theirs, str(value_of(first, HARMLESS, 3)).encode())
+            os._exit(0)
+        sandboxes.hand_over()
+        os.waitpid(child, 0)
+        assert os.read(answers, 10) == b"6"
+        with sandboxes.open() as second:
+            assert value_of(second, HARMLESS, 4) == 8
+        os.close(answers)
+        os.close(theirs)

@@ -27,8 +27,12 @@ CLASS = {
         squares="import ctypes\nnothing = ctypes.string_at(0)\nsquares = nothing"
     ),
     "fay": b"no notebook",
+    "gil": notebook_bytes(
+        row_weights="def row_weights(scores):\n"
+        "    return torch.nn.functional.normalize(torch.as_tensor(scores), p=1, dim=-1)"
+    ),
 }
-POINTS = {"ann": 12, "bob": 10, "cem": 0, "dia": 10, "eve": 10, "fay": 0}
+POINTS = {"ann": 12, "bob": 10, "cem": 0, "dia": 10, "eve": 10, "fay": 0, "gil": 12}
 
 
 @pytest.fixture
@@ -51,6 +55,9 @@ def test_a_class_is_graded_and_a_killed_run_goes_on_to_the_same_gradebook(comman
     assert {one["learner"]: one["points"] for one in results} == POINTS
     statuses = {one["learner"]: one["status"] for one in results}
     assert (statuses["dia"], statuses["eve"]) == ("crashed", "crashed")
+    notes = {one["learner"]: one["exercises"][0]["notes"] for one in results if one["exercises"]}
+    assert notes["ann"] == []
+    assert "without torch.nn.functional.normalize" in notes["gil"][0]  # and full points
 
     ours, theirs = os.pipe()
     run = subprocess.Popen(

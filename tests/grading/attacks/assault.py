@@ -14,6 +14,7 @@ import numpy as np
 
 from attn_course.grading.grade_one import grade_cells
 from attn_course.grading.lockdown import own_user
+from attn_course.grading.sandboxed_submission import NOTHING
 from attn_course.practice.wire import Plain
 from tests.grading.attacks.attack import HARM, Attack
 from tests.grading.fixture_chapter import chapter, sources
@@ -109,8 +110,8 @@ class Spied:
     sandbox: object
     responses: list[Plain] = field(default_factory=list)
 
-    def open(self, cells, names, file="notebook"):
-        self.submission = self.sandbox.open(cells, names, file)
+    def open(self, cells, names, file="notebook", without=NOTHING):
+        self.submission = self.sandbox.open(cells, names, file, without)
         return self
 
     def request(self, op, payload):
