@@ -116,8 +116,10 @@ def run(arguments: argparse.Namespace) -> int:
     from attn_course.grading.instructor import ChecksProblem
     from attn_course.grading.intake import IntakeProblem
     from attn_course.grading.jobs import JobsFailed
+    from attn_course.grading.launch import sweep
     from attn_course.grading.rungs import NoSandbox, find_rung
 
+    sweep()
     try:
         rung = find_rung(arguments.isolation)
     except NoSandbox as fault:

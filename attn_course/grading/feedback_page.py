@@ -51,7 +51,18 @@ def page(entry: Entry) -> str:
 
 
 class _Graded(Feedback):
-    """Feedback without a link: the book of whoever grades is not where the learner is."""
+    """Feedback without a link: the book of whoever grades is not where the learner is.
+
+    Its first line does without the title, which stands above it.
+    """
+
+    def _headline(self) -> str:
+        result = self.result
+        if result.status == "todo":
+            return super()._headline()
+        words = _("Passed, points: {points} of {most}"), _("Not yet, points: {points} of {most}")
+        sentence = words[0] if result.status == "passed" else words[1]
+        return sentence.format(points=result.points, most=result.exercise.points)
 
     @property
     def _needs_reading(self) -> bool:

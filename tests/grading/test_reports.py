@@ -141,10 +141,10 @@ class Tags(HTMLParser):
 def test_a_page_says_what_was_right_and_what_was_wrong():
     words = Tags(page(entry(row_weights=WRONG_ROWS))).words
     assert "Points: 10 of 12" in words
-    assert "Not yet: Weights in rows (points: 1 of 3)" in words
+    assert "Not yet, points: 1 of 3" in words
     assert "one sum for all" in words
     assert "each row has a sum of its own" in words
-    assert "Passed: Squares (points: 2 of 2)" in words
+    assert "Passed, points: 2 of 2" in words
     assert "Read: chapter 88, section “Rows”" in words
 
 
@@ -165,7 +165,7 @@ def test_a_page_about_an_untouched_notebook_says_what_is_to_do():
 def test_a_page_about_a_crash_says_so():
     words = Tags(page(entry(squares=f"{EXCEPTIONS}\ndef squares(x):\n    raise Crash"))).words
     assert "Stopped: crashed." in words
-    assert "Passed: A layer" in words
+    assert words.count("Passed, points: ") == 4
 
 
 def test_a_page_about_a_file_that_is_no_notebook_says_so():

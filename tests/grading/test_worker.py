@@ -1,6 +1,8 @@
 """What a submission can see: Python, NumPy, PyTorch, matplotlib; of the course next to nothing."""
 
+import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -181,3 +183,23 @@ def test_a_plan_crosses_the_wire_as_it_is():
 
 def test_the_same_python_runs_inside(sandbox):
     assert value_of(sandbox, "import sys\ndef f():\n    return sys.version") == sys.version
+
+
+def test_what_a_killed_grader_left_behind_is_swept_away(monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    yesterday = time.time() - 100_000
+    names = {
+        "attn-course-worker-4194999-left": yesterday,  # no process has such a number
+        f"attn-course-worker-{os.getpid()}-alive": yesterday,
+        "attn-course-worker-4194998-young": time.time(),
+        "somebody-else": yesterday,
+    }
+    for name, changed in names.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text("x")
+        os.utime(tmp_path / name, (changed, changed))
+    (tmp_path / "attn-course-worker-4194997-link").symlink_to(tmp_path / "somebody-else")
+    launch.sweep()
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {*list(names)[1:], "attn-course-worker-4194997-link"}
+    assert (tmp_path / "somebody-else" / "file").exists()
