@@ -21,6 +21,7 @@ import socket
 import sys
 import time
 from contextlib import suppress
+from importlib.machinery import PathFinder
 from typing import Any
 
 from attn_course.grading import lockdown, namespaces
@@ -57,7 +58,7 @@ class Worker:
             lockdown.become(plan.user)
         if plan.namespaces:
             self._home = namespaces.settle(plan.namespaces)
-        sys.meta_path.insert(0, _NotHere(frozenset(plan.hidden_modules)))
+        _find_no_more(frozenset(plan.hidden_modules))
         if plan.is_warm:
             warm_up()
         if plan.landlock and "mount" not in plan.namespaces:
@@ -113,15 +114,15 @@ class Worker:
         }
 
 
-class _NotHere:
-    """Finds no module: says of a hidden one that there is none, before its file is refused."""
+def _find_no_more(hidden: frozenset[str]) -> None:
+    """Let Python find no hidden module: else it finds the file, and is refused to read it."""
 
-    def __init__(self, hidden: frozenset[str]) -> None:
-        self._hidden = hidden
+    class Finder(PathFinder):
+        @classmethod
+        def find_spec(cls, name: str, path: Any = None, target: Any = None) -> Any:
+            return None if name in hidden else PathFinder.find_spec(name, path, target)
 
-    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> None:
-        if name in self._hidden:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    sys.meta_path[:] = [Finder if one is PathFinder else one for one in sys.meta_path]
 
 
 def _wait(child: int, deadline: float) -> Any:
