@@ -16,14 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attn_course import figures, nadaraya_watson
-from attn_course.figures import (
-    NadarayaWatsonExplorer,
-    heat_map,
-    highlight,
-    over_image,
-    use_style,
-)
-from attn_course.figures.explorers import page
+from attn_course.figures import heat_map, highlight, over_image, use_style
+from attn_course.figures.explorers import NadarayaWatsonExplorer, page
 from attn_course.figures.plots import MOST_NUMBERED_CELLS, PALETTE, RIGHT
 
 ROOT = Path(__file__).parents[1]

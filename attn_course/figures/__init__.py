@@ -1,4 +1,4 @@
-"""Pictures: plots that stand still, and explorers, which move.
+"""Pictures: plots that stand still; those that move are in `figures.explorers`.
 
 The libraries that draw are loaded by the name that needs them, not by importing the package.
 """
@@ -12,9 +12,8 @@ _HOMES = {
     "highlight": "overlays",
     "over_image": "overlays",
     "use_style": "plots",
-    "NadarayaWatsonExplorer": "explorers",
 }
-__all__ = ["PALETTE", "NadarayaWatsonExplorer", "heat_map", "highlight", "over_image", "use_style"]
+__all__ = ["PALETTE", "heat_map", "highlight", "over_image", "use_style"]
 
 
 def __getattr__(name: str) -> Any:

@@ -58,11 +58,31 @@ export function toggle({ word, onInput }) {
   };
 }
 
+// A button with a symbol (maths) and a word.
+export function button({ symbol, word, onPress }) {
+  const element = html("button", { type: "button", ...KEYS_ARE_MINE }, html("i", {}, symbol), ` ${word}`);
+  element.addEventListener("click", onPress);
+  return element;
+}
+
+// `kinds`: pairs of a mark's class and its word. Returns the entries too, which may be hidden.
+export function legend(kinds) {
+  const entries = kinds.map(([kind, word]) =>
+    html("span", {}, html("span", { class: `sign ${kind}` }), word),
+  );
+  return { element: html("p", { class: "legend" }, ...entries), entries };
+}
+
 // --- numbers ------------------------------------------------------------------------------------
 
 // Short to the eye, whole in `value`: for whoever copies it, and for the tests.
 export function exact(number, name) {
   return html("data", { value: number, "data-name": name }, short(number));
+}
+
+// The same for a number of things.
+export function counted(number, name) {
+  return html("data", { value: number, "data-name": name }, `${number}`);
 }
 
 export function short(number) {
@@ -72,6 +92,12 @@ export function short(number) {
 
 export function rounded(number, digits) {
   return number.toFixed(digits).replace("-", "−");
+}
+
+// A number, a vector or a matrix in one line; a semicolon ends a row.
+export function written(value) {
+  if (!Array.isArray(value)) return String(value).replace("-", "−");
+  return value.map(written).join(Array.isArray(value[0]) ? "; " : ", ");
 }
 
 export function table(head, rows) {
@@ -118,4 +144,63 @@ export function ticks(low, high, count) {
     const value = (first + i) * step;
     return { value, text: rounded(value, digits) };
   });
+}
+
+// --- arithmetic ---------------------------------------------------------------------------------
+
+export function addUp(numbers) {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+// Weights of the keys that may be attended to; 0 for every key where none may.
+export function softmax(scores, mask = scores.map(() => true), temperature = 1) {
+  const heights = scores.map(score => score / temperature);
+  const top = Math.max(...heights.filter((_, l) => mask[l]));
+  const powers = heights.map((height, l) => (mask[l] ? Math.exp(height - top) : 0));
+  const whole = addUp(powers);
+  return powers.map(power => (whole > 0 ? power / whole : 0));
+}
+
+// --- all together -------------------------------------------------------------------------------
+
+// Returns the function that writes a trait, for the figure and for Python.
+export function writer(model) {
+  return (name, value) => {
+    model.set(name, value);
+    model.save_changes();
+  };
+}
+
+// Calls `onMove(x, y, starts)`, in the picture's pixels, while a finger or mouse holds it.
+export function drag(picture, onMove) {
+  picture.addEventListener("pointerdown", event => picture.setPointerCapture(event.pointerId));
+  for (const kind of ["pointerdown", "pointermove"]) {
+    picture.addEventListener(kind, event => {
+      if (!picture.hasPointerCapture(event.pointerId)) return;
+      const { left, top } = picture.getBoundingClientRect();
+      onMove(event.clientX - left, event.clientY - top, kind === "pointerdown");
+    });
+  }
+}
+
+// Puts `parts` into `el` and keeps them true to the model: `show(width)` runs when a trait in
+// `moving` changes, or the room for the picture. Returns what takes the figure down again.
+export function stage({ model, el, moving, title, picture, parts, show }) {
+  const figure = html("div", { class: "attn-explorer", role: "group", "aria-label": title }, ...parts);
+  let width = 640;
+  const again = () => show(width);
+  // Drawn in the pixels that are there, so that letters keep their size on a phone.
+  const room = new ResizeObserver(([entry]) => {
+    width = Math.max(240, Math.round(entry.contentRect.width));
+    again();
+  });
+  const watched = moving.map(name => `change:${name}`);
+  for (const event of watched) model.on(event, again);
+  again();
+  el.replaceChildren(figure);
+  room.observe(picture);
+  return () => {
+    room.disconnect();
+    for (const event of watched) model.off(event, again);
+  };
 }

@@ -18,7 +18,7 @@ BOOT = HOME / "boot.js"
 CODE_BEGINS = "<!-- explorer code -->"
 CODE_ENDS = "<!-- end of explorer code -->"
 
-_IMPORT_OF_KIT = re.compile(r'^import \{[^}]*\} from "\./kit\.js";\n', re.MULTILINE)
+_IMPORT_OF_KIT = re.compile(r'^import \{([^}]*)\} from "\./kit\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=function|const)", re.MULTILINE)
 _HOST = re.compile(r'data-explorer="(\w+)"')
 _CODE = re.compile(re.escape(CODE_BEGINS) + ".*?" + re.escape(CODE_ENDS), re.DOTALL)
@@ -30,12 +30,18 @@ def module_file(name: str) -> Path:
 
 
 def module_text(name: str) -> str:
-    """Return the module as one text: a page from a folder can't import a second file."""
+    """Return the module as one text: a page from a folder can't import a second file.
+
+    The kit stands in a function of its own, so that a module may use the kit's other names itself.
+    """
     module = module_file(name).read_text(encoding="utf-8")
-    own, found = _IMPORT_OF_KIT.subn("", module)
-    if not found:
+    imported = _IMPORT_OF_KIT.search(module)
+    if not imported:
         return module
-    return _EXPORT.sub("", KIT.read_text(encoding="utf-8")) + own
+    names = imported[1].strip()
+    kit = _EXPORT.sub("", KIT.read_text(encoding="utf-8"))
+    own = _IMPORT_OF_KIT.sub("", module)
+    return f"const {{ {names} }} = (() => {{\n{kit}\nreturn {{ {names} }};\n}})();\n\n{own}"
 
 
 def style_text() -> str:

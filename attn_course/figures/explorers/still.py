@@ -4,13 +4,13 @@ The same classes as in the moving figure, so that `explorer.css` colours both.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 
 Place = Callable[[float], float]
 
 
-def element(tag: str, attributes: dict[str, object] | None = None, *children: str) -> str:
+def element(tag: str, attributes: Mapping[str, object] | None = None, *children: str) -> str:
     """Return one HTML or SVG element; `children` are markup, attributes plain text.
 
     >>> element("circle", {"cx": 2, "class": "seen"})
@@ -18,6 +18,26 @@ def element(tag: str, attributes: dict[str, object] | None = None, *children: st
     """
     given = "".join(f' {name}="{escape(str(value))}"' for name, value in (attributes or {}).items())
     return f"<{tag}{given}>{''.join(children)}</{tag}>"
+
+
+def figure(words: Mapping[str, str], legend: str, picture: str, *tables: str) -> str:
+    """Return an explorer at rest: legend, picture, and the tables behind it, all markup.
+
+    `words` are plain text, of which this takes the title and the heading of the tables.
+    """
+    group = {"class": "attn-explorer still", "role": "group", "aria-label": words["title"]}
+    summary = element("summary", {}, escape(words["numbers"]))
+    numbers = element("details", {}, summary, element("div", {"class": "tables"}, *tables))
+    return element("div", group, legend, picture, numbers)
+
+
+def legend(entries: Mapping[str, str]) -> str:
+    """Return the legend: for each kind of mark its word, as markup."""
+    signs = (
+        element("span", {}, element("span", {"class": f"sign {kind}"}), word)
+        for kind, word in entries.items()
+    )
+    return element("p", {"class": "legend"}, *signs)
 
 
 def scale(domain: Sequence[float], pixels: Sequence[float]) -> Place:
@@ -49,7 +69,24 @@ def ticks(low: float, high: float) -> list[float]:
 def exact(number: float, name: str) -> str:
     """Return a number, short to the eye and whole in `value`."""
     number = float(number)
-    return element("data", {"value": repr(number), "data-name": name}, f"{number:.4f}")
+    short = f"{number:.4f}".replace("-", "−")
+    return element("data", {"value": repr(number), "data-name": name}, short)
+
+
+def counted(number: int, name: str) -> str:
+    """Return a number of things: whole, to the eye too."""
+    return element("data", {"value": int(number), "data-name": name}, f"{number:d}")
+
+
+def written(value: float | list) -> str:
+    """Return a number, a vector or a matrix in one line; a semicolon ends a row.
+
+    >>> written([[0.5, -1.0], [1.0, 0.0]])
+    '0.5, −1; 1, 0'
+    """
+    if not isinstance(value, list):
+        return f"{value:g}".replace("-", "−")
+    return ("; " if isinstance(value[0], list) else ", ").join(map(written, value))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -1,0 +1,157 @@
+// One weight a position, or one for every feature: pull the columns apart and see.
+import { addUp, choice, exact, html, rounded, slider, softmax, stage, svg, table, writer, written } from "./kit.js";
+
+// --- the arithmetic, as in attn_course/dimensionality.py -----------------------------------------
+
+const columnOf = (matrix, i) => matrix.map(row => row[i]);
+const times = (matrix, vector) => matrix.map(row => addUp(row.map((entry, i) => entry * vector[i])));
+
+// Scores, a row for each position and a column for each feature.
+function scored({ names, query, values, spread, parameters: { W_d, W_q, W_k, b } }) {
+  const asked = times(W_q, values[names.indexOf(query)]);
+  const means = W_d.map(row => addUp(row) / row.length);
+  const apart = W_d.map((row, i) => row.map(entry => means[i] + spread * (entry - means[i])));
+  return values.map(word => {
+    const hidden = times(W_k, word).map((entry, i) => Math.tanh(asked[i] + entry + b[i]));
+    return apart[0].map((_, i) => addUp(columnOf(apart, i).map((entry, j) => entry * hidden[j])));
+  });
+}
+
+function compute(state) {
+  const { aspects, values, normalise } = state;
+  const scores = scored(state);
+  const columns = aspects.map((_, i) => softmax(columnOf(scores, i)));
+  const weights = normalise === "positions"
+    ? scores.map((_, l) => columns.map(column => column[l]))
+    : scores.map(row => softmax(row));
+  return {
+    weights,
+    rowSums: weights.map(addUp),
+    columnSums: aspects.map((_, i) => addUp(columnOf(weights, i))),
+    context: aspects.map((_, i) => addUp(weights.map((row, l) => row[i] * values[l][i]))),
+  };
+}
+
+// --- the picture ---------------------------------------------------------------------------------
+
+const TOP = 46; // where the first position starts
+const ROW = 30;
+const LEFT = 52;
+const GAP = 0.9; // the column of sums, in columns of weights
+const heightFor = names => TOP + names.length * ROW + 52;
+
+function draw(picture, width, { names, aspects, values, normalise, words }, now) {
+  const n = aspects.length;
+  const room = (width - LEFT) / (2 * n + GAP); // weights, their sums, values
+  const second = n + GAP; // where the values start
+  const middle = column => LEFT + (column + 0.5) * room;
+  const between = middle(n + (GAP - 1) / 2);
+  const under = TOP + names.length * ROW + 24;
+  const line = l => TOP + l * ROW + 20;
+  const text = (kind, x, y, word) => svg("text", { class: kind, x, y }, word);
+  const cell = (kind, column, l, number, digits, strength) => [
+    svg("rect", {
+      class: `cell ${kind}`, x: middle(column) - room / 2 + 1, y: TOP + l * ROW + 1,
+      width: room - 2, height: ROW - 2, "fill-opacity": strength,
+    }),
+    text("below ink", middle(column), line(l), rounded(number, digits)),
+  ];
+  const [across, down] = normalise === "positions" ? ["below", "below sure"] : ["below sure", "below"];
+
+  picture.setAttribute("viewBox", `0 0 ${width} ${heightFor(names)}`);
+  picture.replaceChildren(
+    text("below", middle((n - 1) / 2), 16, words.weights),
+    text("below", middle(second + (n - 1) / 2), 16, words.values),
+    text("below", between, 36, words.sum),
+    text("word", 0, under, words.sum),
+    text("below", middle(second + (n - 1) / 2), under + 20, words.context),
+    ...aspects.flatMap((aspect, i) => [
+      text("below feature", middle(i), 36, aspect),
+      text("below feature", middle(second + i), 36, aspect),
+      text(down, middle(i), under, rounded(now.columnSums[i], 2)),
+      text(room < 44 ? "answer tight" : "answer", middle(second + i), under, rounded(now.context[i], 2)),
+    ]),
+    ...names.flatMap((word, l) => [
+      text("word", 0, line(l), word),
+      text(across, between, line(l), rounded(now.rowSums[l], 2)),
+      ...aspects.flatMap((_, i) => [
+        ...cell("weight", i, l, now.weights[l][i], 2, 0.5 * now.weights[l][i]),
+        ...cell("value", second + i, l, values[l][i], 0, 0.14 * values[l][i]),
+      ]),
+    ]),
+  );
+  for (const name of picture.querySelectorAll(".feature")) squeeze(name, room - 5);
+}
+
+// Makes a word narrower where its column has no room for it.
+function squeeze(word, room) {
+  if (word.getComputedTextLength() <= room) return;
+  word.setAttribute("textLength", room);
+  word.setAttribute("lengthAdjust", "spacingAndGlyphs");
+}
+
+// --- the numbers behind it -----------------------------------------------------------------------
+
+function numbers({ words, names, aspects, parameters }, now) {
+  return [
+    table([words.position, ...aspects, words.sum], [
+      ...names.map((word, l) => [
+        word, ...now.weights[l].map(weight => exact(weight, "weight")), exact(now.rowSums[l], "row_sum"),
+      ]),
+      [words.sum, ...now.columnSums.map(total => exact(total, "column_sum")), ""],
+    ]),
+    table([words.context, words.number], aspects.map((aspect, i) => [aspect, exact(now.context[i], "context")])),
+    table([words.parameter, words.number], Object.entries(parameters).map(([name, value]) => [name, written(value)])),
+  ];
+}
+
+// --- all together --------------------------------------------------------------------------------
+
+const MOVING = ["spread", "query", "normalise"];
+const FIXED = ["names", "aspects", "values", "parameters", "words"];
+
+function render({ model, el }) {
+  const read = () => Object.fromEntries([...FIXED, ...MOVING].map(name => [name, model.get(name)]));
+  const write = writer(model);
+  const { words, names } = read();
+
+  const controls = {
+    spread: slider({ symbol: "s", word: words.spread, onInput: value => write("spread", value) }),
+    query: choice({
+      word: words.query, options: names.map(word => [word, word]), onInput: value => write("query", value),
+    }),
+    normalise: choice({
+      word: words.normalise, options: ["positions", "features"].map(name => [name, words[name]]),
+      onInput: value => write("normalise", value),
+    }),
+  };
+  const picture = svg("svg", {
+    class: "picture chart", role: "img", "aria-label": words.picture, height: heightFor(names),
+  });
+  const report = html("output", { class: "report" });
+  const behind = html("div", { class: "tables" });
+
+  function show(width) {
+    const state = read();
+    const now = compute(state);
+    draw(picture, width, state, now);
+    controls.spread.show({ min: 0, max: 1, step: 0.01, value: state.spread, text: rounded(state.spread, 2) });
+    controls.query.show(state.query);
+    controls.normalise.show(state.normalise);
+    const right = state.spread === 0 ? words.same : words.right;
+    report.replaceChildren(state.normalise === "positions" ? right : words.wrong);
+    behind.replaceChildren(...numbers(state, now));
+  }
+
+  return stage({
+    model, el, moving: MOVING, title: words.title, picture, show,
+    parts: [
+      picture,
+      html("div", { class: "controls" }, ...Object.values(controls).map(control => control.element)),
+      report,
+      html("details", {}, html("summary", {}, words.numbers), behind),
+    ],
+  });
+}
+
+export default { render };

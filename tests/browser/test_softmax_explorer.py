@@ -1,0 +1,240 @@
+"""The softmax explorer in a real browser: its numbers are those of `alignment`."""
+
+import numpy as np
+import pytest
+
+from attn_course.alignment import softmax
+from attn_course.figures.explorers import SoftmaxExplorer
+from attn_course.running_example import WORDS
+from tests.browser import explorer_checks as checks
+from tests.browser.explorer_checks import differences, shown
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    return checks.alone(SoftmaxExplorer(), tmp_path_factory.mktemp("bare page"))
+
+
+@pytest.fixture(scope="module", params=["bare page", "book"])
+def where(request, bare):
+    if request.param == "bare page":
+        return bare
+    return checks.in_file("softmax", request.getfixturevalue("book_html") / "03_alignment.html")
+
+
+@pytest.fixture
+def visit(browser):
+    with checks.visitor(browser) as go:
+        yield go
+
+
+@pytest.fixture
+def live(visit, where):
+    return where.live(visit(where))
+
+
+def slider(explorer, name):
+    return explorer.get_by_role("slider", name=name)
+
+
+def box(explorer, word):
+    return explorer.get_by_role("checkbox", name=word)
+
+
+# --- numbers: the page's against the package's --------------------------------------------------
+
+
+def expected(state, **moved):
+    """Return the numbers for a state."""
+    state = {**state, **moved}
+    scores, mask = np.array([state["scores"]]), np.array([state["mask"]])
+    if state["masking"] == "before":
+        weights = softmax(scores, mask, state["temperature"])[0]
+    else:
+        weights = softmax(scores, temperature=state["temperature"])[0] * mask[0]
+    numbers = {
+        "score": state["scores"],
+        "weight": weights.tolist(),
+        "temperature": [state["temperature"]],
+        "total": [weights.sum()],
+    }
+    if mask.all() or (mask.any() and state["masking"] == "before"):
+        seen = weights[weights > 0]
+        numbers["entropy"] = [-np.sum(seen * np.log(seen))]
+    return numbers
+
+
+def test_the_comparison_sees_a_small_error_in_every_number(bare):
+    assert checks.unseen_errors(expected(bare.values, temperature=0.7)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        (("score / temperature", "1.00001 * score / temperature"), {"weight", "entropy"}),
+        (("weight * Math.log(weight)", "1.00001 * weight * Math.log(weight)"), {"entropy"}),
+        (("total: addUp(weights)", "total: 1.00001 * addUp(weights)"), {"total"}),
+    ],
+)
+def test_the_comparison_sees_a_wrong_module(visit, bare, tmp_path, change, names):
+    wrong = checks.alone(SoftmaxExplorer(), tmp_path, change=change)
+    found = differences(shown(wrong.live(visit(wrong))), expected(bare.values))
+    assert set(found) == names
+
+
+def test_it_starts_with_the_packages_numbers(live, where):
+    assert differences(shown(live), expected(where.values)) == []
+
+
+# --- moving it ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("l", range(len(WORDS)))
+def test_arrow_keys_move_each_score(visit, bare, l):
+    live = bare.live(visit(bare))
+    control = slider(live, WORDS[l])
+    control.focus()
+    for _ in range(3):
+        control.press("ArrowRight")
+    scores = shown(live)["score"]
+    wanted = list(bare.values["scores"])
+    wanted[l] += 0.3
+    np.testing.assert_allclose(scores, wanted, atol=1e-12)
+    assert differences(shown(live), expected(bare.values, scores=scores)) == []
+
+
+def test_every_temperature_agrees_with_the_package(live, where):
+    for key in ("Home", "PageUp", "PageUp", "PageUp", "ArrowRight", "End"):
+        slider(live, "Temperature").press(key)
+        temperature = shown(live)["temperature"][0]
+        assert differences(shown(live), expected(where.values, temperature=temperature)) == []
+
+
+def test_a_low_temperature_picks_one_key_and_a_high_one_evens_out(live, where):
+    slider(live, "Temperature").press("Home")
+    low = shown(live)
+    slider(live, "Temperature").press("End")
+    high = shown(live)
+    assert (low["temperature"], high["temperature"]) == ([0.1], [10])
+    assert max(low["weight"]) > 0.99
+    assert max(high["weight"]) - min(high["weight"]) < 0.1
+
+
+def test_hiding_keys_before_the_softmax_gives_their_weight_to_the_others(live, where):
+    mask = [True] * len(WORDS)
+    for word in ("cat", "the", "milk"):
+        box(live, word).focus()
+        box(live, word).press("Space")
+        mask[WORDS.index(word)] = False
+        numbers = shown(live)
+        assert differences(numbers, expected(where.values, mask=mask)) == []
+        assert numbers["weight"][WORDS.index(word)] == 0
+        assert numbers["total"][0] == pytest.approx(1, rel=1e-12)
+
+
+def test_hiding_keys_after_the_softmax_loses_their_weight_and_the_page_says_so(live, where):
+    box(live, "cat").uncheck()
+    live.get_by_label("Hide a key").select_option("after")
+    mask = [word != "cat" for word in WORDS]
+    numbers = shown(live)
+    assert differences(numbers, expected(where.values, mask=mask, masking="after")) == []
+    assert numbers["total"][0] < 0.6
+    assert "entropy" not in numbers
+    assert live.get_by_text("no longer add up to 1").is_visible()
+
+
+@pytest.mark.parametrize("masking", ["before", "after"])
+def test_with_every_key_hidden_all_is_zero_and_the_page_says_so(live, where, masking):
+    live.get_by_label("Hide a key").select_option(masking)
+    for word in WORDS:
+        box(live, word).uncheck()
+    numbers = shown(live)
+    hidden = expected(where.values, mask=[False] * len(WORDS), masking=masking)
+    assert differences(numbers, hidden) == []
+    assert numbers["weight"] == [0] * len(WORDS)
+    assert numbers["total"] == [0]
+    assert live.get_by_text("Every key is hidden").is_visible()
+    box(live, "milk").check()
+    assert not live.get_by_text("Every key is hidden").is_visible()
+
+
+def test_a_pointer_takes_a_score_along(live, where):
+    picture = live.get_by_role("img")
+    picture.scroll_into_view_if_needed()
+    place = picture.bounding_box()
+    x = place["x"] + 40 + (place["width"] - 52) * 3.5 / 6  # the fourth key, drinks
+    mouse = live.page.mouse
+    mouse.move(x, place["y"] + 60)
+    assert shown(live)["score"] == where.values["scores"]  # hovering is not dragging
+    mouse.down()
+    mouse.move(x + 80, place["y"] + 40, steps=3)  # beside its column: it stays held
+    mouse.up()
+    scores = shown(live)["score"]
+    wanted = list(where.values["scores"])
+    wanted[3] = 4.0
+    assert scores == wanted
+    assert differences(shown(live), expected(where.values, scores=scores)) == []
+
+
+def test_a_pointer_on_the_weights_moves_nothing(live, where):
+    picture = live.get_by_role("img")
+    picture.scroll_into_view_if_needed()
+    place = picture.bounding_box()
+    mouse = live.page.mouse
+    mouse.move(place["x"] + 200, place["y"] + 260)
+    mouse.down()
+    mouse.move(place["x"] + 200, place["y"] + 60, steps=3)
+    mouse.up()
+    assert shown(live)["score"] == where.values["scores"]
+
+
+# --- the picture --------------------------------------------------------------------------------
+
+
+def test_the_bars_are_as_high_as_scores_and_weights(live, where):
+    def heights(kind):
+        return live.locator(f"rect.bar.{kind}").evaluate_all(
+            "all => all.map(bar => bar.height.baseVal.value)"
+        )
+
+    numbers = expected(where.values)
+    np.testing.assert_allclose(heights("weight"), 100 * np.array(numbers["weight"]), atol=1e-4)
+    np.testing.assert_allclose(heights("score"), 14 * np.abs(numbers["score"]), atol=1e-4)
+    box(live, "cat").uncheck()
+    assert heights("hidden") == pytest.approx([14 * 2.5])  # its score, which is as good as gone
+    live.get_by_label("Hide a key").select_option("after")
+    assert heights("hidden") == pytest.approx([100 * numbers["weight"][2]])  # its lost weight
+
+
+# --- for everyone -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("theme", "screen"), checks.THEMES_AND_SCREENS)
+def test_axe_finds_nothing(visit, where, theme, screen):
+    page = visit(where, viewport=screen, color_scheme=theme)
+    live = where.live(page)
+    box(live, "cat").uncheck()
+    live.locator("summary").click()
+    assert checks.access_faults(page, where) == []
+
+
+def test_it_fits_on_a_phone(visit, bare):
+    assert checks.phone_faults(visit, bare) == []
+
+
+def test_nothing_moves_by_itself_for_who_asked_for_that(visit, where):
+    assert checks.moving_by_itself(visit, where) == []
+
+
+def test_without_javascript_the_figure_stands_with_its_numbers(browser, where):
+    with checks.without_javascript(browser, where) as still:
+        assert still.get_by_role("img").is_visible()
+        assert differences(shown(still), expected(where.values)) == []
+
+
+def test_paper_has_no_sliders(visit, where):
+    page = visit(where)
+    live = where.live(page)
+    page.emulate_media(media="print")
+    assert not slider(live, "Temperature").is_visible()
+    assert live.get_by_role("img").is_visible()

@@ -1,0 +1,169 @@
+"""What is special to the exercises of chapter 3; what holds for all is in `tests/course`."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from attn_course.alignment import softmax
+from attn_course.practice.exercises.alignment import chapter, the_six_words
+from attn_course.practice.release import exercise_notebook
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "solutions" / "03_alignment.md"
+SEEDS = range(20)
+HANDED_OUT = {
+    "decoder_weights": "decoder_as_handed_out",
+    "local_predictive": "local_p_as_handed_out",
+}
+
+
+def reference(name):
+    return chapter.exercises[name].reference
+
+
+def drawn(name, seed):
+    rng = np.random.default_rng(seed)
+    return [case for group in chapter.exercises[name].groups for case in group.generate(rng)]
+
+
+# The examples that the tasks work out by hand, with the numbers printed there.
+
+
+@pytest.mark.parametrize("scores", [[[2.0, 0.0]], [[1002.0, 1000.0]]])
+def test_the_examples_of_the_stable_softmax_are_right(scores):
+    weights = reference("stable_softmax")(np.array(scores), 2.0)
+    assert weights.round(3).tolist() == [[0.731, 0.269]]
+
+
+@pytest.mark.parametrize(
+    ("mask", "weights"),
+    [([[True, True, False]], [[0.5, 0.5, 0.0]]), ([[False] * 3], [[0.0, 0.0, 0.0]])],
+)
+def test_the_examples_of_the_masked_softmax_are_right(mask, weights):
+    scores = np.array([[1.0, 1.0, np.nan]])
+    assert reference("masked_softmax")(scores, np.array(mask)).tolist() == weights
+
+
+def test_the_example_of_the_decoder_is_right():
+    weights = reference("decoder_weights")(torch.zeros(3, 3), torch.tensor([False, False, True]))
+    assert weights.tolist() == [[1, 0, 0], [0.5, 0.5, 0], [0.5, 0.5, 0]]
+
+
+def test_the_examples_of_local_m_are_right():
+    weights = reference("local_monotonic")(np.zeros((3, 5)), np.array([1, 3, 7]), 1)
+    third = 1 / 3
+    np.testing.assert_allclose(
+        weights, [[0.5, 0.5, 0, 0, 0], [0, third, third, third, 0], [0, 0, 0, 0, 0]]
+    )
+
+
+def test_the_example_of_local_p_is_right():
+    weights = reference("local_predictive")(np.zeros((1, 3)), np.array([2.0]), 2)
+    assert weights.round(3).tolist() == [[0.202, 0.333, 0.202]]
+
+
+def test_the_answers_to_the_prediction_are_right():
+    answers = [3 / 4, 9 / 10, 2 / 3, 1 / 4, 3]
+    np.testing.assert_allclose(reference("predicted_weights"), answers)
+
+
+def one_query():
+    """Return scores, one draw and rewards of the example of the last two tasks."""
+    return np.zeros((1, 2)), np.array([0.7]), np.array([[1.0, 3.0]])
+
+
+def test_the_example_of_the_reinforce_step_is_right():
+    choice, scores = reference("reinforce_step")(*one_query(), baseline=1.0, learning_rate=0.5)
+    assert choice.tolist() == [1]
+    assert scores.tolist() == [[-0.5, 0.5]]
+
+
+def test_the_example_of_the_experiment_is_right():
+    scores, u, rewards = one_query()
+    expected, baseline = reference("train_hard")(scores, u[None], rewards, 0.5, 0.9)
+    assert (round(expected, 3), round(baseline, 3)) == (2.635, 0.3)
+
+
+def test_the_experiment_gives_the_figures_that_the_task_states():
+    scores, uniforms, rewards = the_six_words()
+    before, _baseline = reference("train_hard")(scores, uniforms[:0], rewards, 0.2, 0.9)
+    after, _baseline = reference("train_hard")(scores, uniforms, rewards, 0.2, 0.9)
+    without, baseline = reference("train_hard")(scores, uniforms, rewards, 0.2, 1.0)
+    assert baseline == 0
+    task = SOURCE.read_text(encoding="utf-8")
+    for figure in (f"is {before:.3f}.", f"`{after:.3f}`", f"`{without:.3f}`"):
+        assert figure in task
+
+
+# The stubs that learners get.
+
+
+@cache
+def released():
+    return json.loads(exercise_notebook(SOURCE, chapter))
+
+
+def stub_of(name):
+    cell = next(cell for cell in released()["cells"] if cell["id"] == f"{name}-answer")
+    names = {"np": np, "torch": torch}
+    exec("".join(cell["source"]), names)
+    return names[name]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", HANDED_OUT)
+def test_a_function_as_handed_out_is_recognised(name, seed):
+    exercise = chapter.exercises[name]
+    result = exercise.check(exercise.local(stub_of(name)), seed=seed)
+    assert result.status == "failed"
+    assert result.misconception.name == HANDED_OUT[name]
+
+
+@pytest.mark.parametrize("name", [name for name in chapter.exercises if name not in HANDED_OUT])
+def test_every_other_stub_waits_for_an_answer(name):
+    exercise = chapter.exercises[name]
+    assert exercise.check(exercise.local(stub_of(name)), seed=0).status == "todo"
+
+
+# The cases leave nothing to chance.
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rounding_never_decides_which_key_is_in_a_window(seed):
+    for case in drawn("local_predictive", seed):
+        scores, positions, half_width = case.args
+        places = np.arange(1, scores.shape[-1] + 1)
+        from_the_edge = np.abs(np.abs(places - positions[..., None]) - half_width)
+        assert np.all((from_the_edge == 0) | (from_the_edge > 1e-3))
+        assert np.all((positions > 0) & (positions < scores.shape[-1]))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rounding_never_decides_which_key_is_drawn(seed):
+    for case in drawn("reinforce_step", seed):
+        scores, u, *_rest = case.args
+        from_the_end = np.abs(np.cumsum(softmax(scores), axis=-1) - u[..., None])
+        assert np.all((from_the_end == 0) | (from_the_end > 1e-3))
+
+
+@pytest.mark.parametrize("decay", [0.9, 1.0])
+def test_rounding_decides_no_draw_of_the_experiment(decay):
+    scores, uniforms, rewards = the_six_words()
+    baseline = 0.0
+    for u in uniforms:
+        ends = np.cumsum(softmax(scores), axis=-1)[:, :-1]
+        assert np.abs(ends - u[:, None]).min() > 1e-6
+        choice, scores = reference("reinforce_step")(scores, u, rewards, baseline, 0.2)
+        baseline = decay * baseline + (1 - decay) * rewards[np.arange(6), choice].mean()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_row_of_a_mask_lets_a_key_in_and_leaves_one_out(seed):
+    for case in drawn("masked_softmax", seed)[:2]:
+        _scores, mask = case.args
+        assert mask.any(axis=-1).all()
+        assert not mask.all(axis=-1).any()

@@ -1,0 +1,142 @@
+"""What is special to the exercises of chapter 4; what holds for all is in `tests/course`."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attn_course.practice.compare import same
+from attn_course.practice.exercises.dimensionality import chapter
+from attn_course.practice.release import exercise_notebook
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "solutions" / "04_dimensionality.md"
+SEEDS = range(20)
+LOGS = np.log([[[1.0, 1.0], [2.0, 1.0], [1.0, 3.0]]])  # one query, three keys, two features
+
+
+def reference(name):
+    return chapter.exercises[name].reference
+
+
+def drawn(name, seed):
+    rng = np.random.default_rng(seed)
+    return [case for group in chapter.exercises[name].groups for case in group.generate(rng)]
+
+
+# The examples that the tasks work out by hand, with the numbers printed there.
+
+
+def test_the_predicted_shapes_are_those_of_the_package():
+    assert reference("predicted_shapes") == [(2, 3, 5, 7), (2, 3, 7), 42]
+
+
+@pytest.mark.parametrize(
+    ("mask", "weights"),
+    [
+        ([[True, True, True]], [[[1 / 4, 1 / 5], [1 / 2, 1 / 5], [1 / 4, 3 / 5]]]),
+        ([[True, False, True]], [[[1 / 2, 1 / 4], [0, 0], [1 / 2, 3 / 4]]]),
+    ],
+)
+def test_the_examples_of_the_weights_are_right(mask, weights):
+    np.testing.assert_allclose(reference("multi_weights")(LOGS, np.array(mask)), weights)
+
+
+def test_the_example_of_the_context_is_right():
+    mask = np.ones((1, 3), dtype=bool)
+    weights = reference("multi_weights")(LOGS, mask)
+    values = np.array([[4.0, 10.0], [8.0, 5.0], [0.0, 5.0]])
+    np.testing.assert_allclose(reference("multi_context")(weights, values, mask), [[5.0, 6.0]])
+
+
+def test_the_example_of_the_summary_is_right():
+    words, mask = np.array([[2.0, 0.0], [4.0, 2.0], [9.0, 9.0]]), np.array([True, True, False])
+    W_k, b = np.ones((3, 2)), np.ones(3)
+    summary = reference("source2token")(words, np.zeros((3, 2)), W_k, b, mask)
+    np.testing.assert_allclose(summary, [3.0, 1.0])
+
+
+def test_the_example_of_the_heads_is_right():
+    scores = np.array([[[0.0, 0.0], [0.0, np.log(3)]]])  # one query, two keys, two heads
+    values = np.array([[2.0, 4.0, 4.0, 8.0], [4.0, 0.0, 8.0, 0.0]])
+    context = reference("heads_context")(scores, values, np.ones((1, 2), dtype=bool))
+    np.testing.assert_allclose(context, [[3.0, 2.0, 7.0, 2.0]])
+
+
+def test_the_example_of_the_training_step_is_right():
+    hidden, values = np.array([[[1.0], [0.0]]]), np.array([[[4.0], [0.0]]])
+    step = reference("gradient_step")(hidden, values, np.array([[1.0]]), np.zeros((1, 1)), 0.5)
+    assert step[0] == 0.5
+    assert step[1].tolist() == [[-0.5]]
+
+
+def test_the_experiment_gives_the_figures_that_the_task_states():
+    task = SOURCE.read_text(encoding="utf-8")
+    free, tied = drawn("train_and_test", seed=0)[-2:]
+    training, test, W_d, learning_rate, steps, _tied = free.args
+    assert (steps, learning_rate) == (40, 2.0)
+    untrained = reference("train_and_test")(training, test, W_d, learning_rate, 0, False)[1]
+    for figure, loss in (
+        ("0.0096", reference("train_and_test")(*free.args)[1]),
+        ("0.972", reference("train_and_test")(*tied.args)[1]),
+        ("1.151", untrained),
+    ):
+        assert f"{loss:.{len(figure) - 2}f}" == figure
+        assert f"`{figure}`" in task
+
+
+# The sentences that learners get, and the stub that they get to mend.
+
+
+@cache
+def cell_of(cell_id):
+    cells = json.loads(exercise_notebook(SOURCE, chapter))["cells"]
+    return "".join(next(cell for cell in cells if cell["id"] == cell_id)["source"])
+
+
+def test_the_notebook_draws_the_sentences_that_the_check_uses():
+    cells = json.loads(exercise_notebook(SOURCE, chapter))["cells"]
+    code = next(text for cell in cells if "def told_by_roles" in (text := "".join(cell["source"])))
+    names = {"np": np}
+    exec(code, names)
+    training, test, *_rest = drawn("train_and_test", seed=0)[-1].args
+    for ours, theirs in ((training, names["training"]), (test, names["test"])):
+        for one, other in zip(ours, theirs, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_summary_as_handed_out_is_recognised(seed):
+    names = {"np": np}
+    exec(cell_of("source2token-answer"), names)
+    exercise = chapter.exercises["source2token"]
+    result = exercise.check(exercise.local(names["source2token"]), seed=seed)
+    assert result.status == "failed"
+    assert result.misconception.name == "summary_as_handed_out"
+
+
+# The cases leave nothing to chance.
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_query_of_the_weights_has_a_key_but_where_the_group_says_otherwise(seed):
+    for group in chapter.exercises["multi_weights"].groups:
+        cases = list(group.generate(np.random.default_rng(seed)))
+        empty = [not case.args[1].any(axis=-1).all() for case in cases]
+        assert any(empty) == ("attend nowhere" in group.label)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_training_step_of_the_cases_moves_the_matrix(seed):
+    for case in drawn("gradient_step", seed)[:-1]:  # in the last one the softmax is saturated
+        W_d = case.args[3]
+        assert not same(reference("gradient_step")(*case.args)[1], W_d)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_large_scores_of_the_cases_would_overflow(seed):
+    *_, case = drawn("gradient_step", seed)
+    hidden, _values, _targets, W_d, _rate = case.args
+    assert np.abs(hidden @ W_d).max() > 710  # exp(710) is infinite in double precision

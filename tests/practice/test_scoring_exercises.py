@@ -1,0 +1,175 @@
+"""What is special to the exercises of chapter 2; what holds for all is in `tests/course`."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from attn_course.practice.compare import same
+from attn_course.practice.exercises.scoring import chapter
+from attn_course.practice.release import exercise_notebook
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "solutions" / "02_scoring.md"
+SEEDS = range(20)
+BUGS = {"scaled_dot": "scale_as_handed_out", "activated_general": "activated_as_handed_out"}
+
+
+def reference(name):
+    return chapter.exercises[name].reference
+
+
+def drawn(name, seed):
+    rng = np.random.default_rng(seed)
+    return [case for group in chapter.exercises[name].groups for case in group.generate(rng)]
+
+
+def rows(*numbers):
+    return np.array(numbers, dtype=float)
+
+
+# The examples that the tasks work out by hand, with the numbers printed there.
+
+
+@pytest.mark.parametrize(
+    ("kind", "scores"), [("dot", [[50, 9]]), ("cosine", [[1, 0.6]]), ("euclidean", [[-5, -4]])]
+)
+def test_the_example_of_compare_is_right(kind, scores):
+    found = reference("compare")(rows([3, 4]), rows([6, 8], [3, 0]), kind)
+    np.testing.assert_allclose(found, scores)
+
+
+def test_the_example_of_the_scaled_dot_is_right_and_the_code_handed_out_fails_it():
+    queries, keys = rows([1, 1, 1, 1]), rows([2, 2, 2, 2], [1, 0, 0, 1], [1, 1, 1, 1])
+    assert reference("scaled_dot")(queries, keys).tolist() == [[4, 1, 2]]
+    assert not same(stub_of("scaled_dot")(queries, keys), [[4, 1, 2]])
+
+
+def test_the_example_of_the_experiment_is_right():
+    measured = reference("scale_experiment")(rows([2, 0]), rows([1, 0], [-1, 0]))
+    assert [round(number, 3) for number in measured] == [4.0, 0.09, 0.215]
+
+
+def test_the_example_of_the_additive_score_is_right():
+    score = reference("AdditiveScore")(d_q=1, d_k=2, d_w=2)
+    numbers = {"w": [1, 2], "W_q": [[1], [0]], "W_k": [[1, 0], [0, 1]], "b": [0, 0]}
+    score.load_state_dict({name: torch.tensor(number) for name, number in numbers.items()})
+    scores = score(torch.tensor([[1.0]]), torch.tensor([[-1.0, 0.5]]))
+    assert round(scores.item(), 3) == 0.924
+
+
+@pytest.mark.parametrize(("b", "scores"), [(1, [[12, -4]]), (0, [[9, -3]])])
+def test_the_examples_of_the_biased_general_score_are_right(b, scores):
+    found = reference("biased_general")(rows([1, 2]), rows([3], [-1]), rows([1, 1]), rows(b))
+    assert found.tolist() == scores
+
+
+def test_the_example_of_the_activated_score_is_right_and_the_code_handed_out_fails_it():
+    inputs = rows([1, 2]), rows([1], [-1], [2]), rows([0.5, 0]), 0.5
+    assert reference("activated_general")(*inputs).round(3).tolist() == [[0.762, 0.0, 0.905]]
+    handed_out = stub_of("activated_general")(*inputs)
+    assert handed_out.shape == (3, 1)
+    assert handed_out.max() > 1  # no tanh is
+
+
+def test_the_predictions_are_what_the_solution_says():
+    ratio, largest, smallest, unbounded = reference("predicted_weights")
+    np.testing.assert_allclose([ratio, unbounded], [np.exp(2), 1])
+    np.testing.assert_allclose([largest, smallest], [0.425, 0.013], atol=5e-4)
+    of_two, of_a_thousand = (np.exp(2) / (np.exp(2) + others) for others in (1, 999))
+    assert round(of_two, 3) == 0.881
+    assert of_a_thousand < 0.01
+
+
+def test_the_example_of_the_training_step_is_right():
+    inputs = rows([1]), np.eye(2), np.zeros((2, 1)), np.array([0])
+    loss, W = reference("general_step")(*inputs, learning_rate=1.0)
+    assert round(loss, 3) == 0.693
+    assert W.tolist() == [[0.5], [-0.5]]
+
+
+def test_the_experiment_gives_the_figures_that_the_task_states():
+    *_others, experiment = drawn("scale_experiment", seed=0)
+    variance, without, with_scale = reference("scale_experiment")(*experiment.args)
+    task = SOURCE.read_text(encoding="utf-8")
+    for figure in (f"`{variance:.1f}`", f"`{without:.3f}`", f"`{with_scale:.3f}`"):
+        assert figure in task
+
+
+# The stubs that learners get, two of them to mend.
+
+
+@cache
+def released():
+    return json.loads(exercise_notebook(SOURCE, chapter))
+
+
+def stub_of(name):
+    cell = next(cell for cell in released()["cells"] if cell["id"] == f"{name}-answer")
+    names = {"np": np, "torch": torch, "nn": torch.nn}
+    exec("".join(cell["source"]), names)
+    return names[name]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("name", "bug"), BUGS.items())
+def test_the_code_as_handed_out_is_recognised(name, bug, seed):
+    exercise = chapter.exercises[name]
+    result = exercise.check(exercise.local(stub_of(name)), seed=seed)
+    assert result.status == "failed"
+    assert result.misconception.name == bug
+
+
+@pytest.mark.parametrize("name", [name for name in chapter.exercises if name not in BUGS])
+def test_every_other_stub_waits_for_an_answer(name):
+    exercise = chapter.exercises[name]
+    assert exercise.check(exercise.local(stub_of(name)), seed=0).status == "todo"
+
+
+# A learner who mends one bug of two, and one who falls into both traps of the experiment.
+
+
+def test_who_mends_one_bug_of_two_hears_which_is_left():
+    def keys_in_the_rows(queries, keys, W, b):
+        return np.tanh(keys @ W @ np.swapaxes(queries, -2, -1) + b)
+
+    exercise = chapter.exercises["activated_general"]
+    result = exercise.check(exercise.local(keys_in_the_rows), seed=0)
+    assert result.misconception.name == "activated_with_keys_in_the_rows"
+
+
+def test_who_falls_into_both_traps_of_the_experiment_hears_of_the_first():
+    def naive(queries, keys):
+        def entropy(scores):
+            weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+            return -(weights * np.log(weights)).sum(axis=-1).mean()
+
+        scores = queries @ keys.T
+        return scores.var(), entropy(scores), entropy(scores / np.sqrt(keys.shape[-1]))
+
+    exercise = chapter.exercises["scale_experiment"]
+    result = exercise.check(exercise.local(naive), seed=0)
+    assert result.points == 2
+    assert result.misconception.name == "entropy_that_overflows"
+
+
+# The cases leave nothing to chance.
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_bias_of_every_activated_case_moves_scores_that_are_not_saturated(seed):
+    for case in drawn("activated_general", seed):
+        queries, keys, W, b = case.args
+        scores = reference("activated_general")
+        moved = np.abs(scores(queries, keys, W, b) - scores(queries, keys, W, 0.0))
+        assert moved.max() > 0.1
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_step_of_the_cases_moves_w_by_more_than_the_tolerance(seed):
+    for case in drawn("general_step", seed):
+        _loss, moved = reference("general_step")(*case.args)
+        assert not same(moved, case.args[2])
