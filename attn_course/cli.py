@@ -21,6 +21,7 @@ from attn_course.translate import _
 if TYPE_CHECKING:
     from attn_course.practice.exercise import Chapter, Exercise, Result
     from attn_course.practice.selection import Answers
+    from attn_course.practice.survivors import Trial
 
 GOOD, OPEN, WRONG_USE = 0, 1, 2
 _NUMBER = re.compile(r"(\d+)([a-z]?)")
@@ -142,11 +143,28 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--folder", type=Path, default=Path("dist"), metavar="DIR", help=_("where to (dist)")
     )
-    command(
+    made = command(
         "selftest",
         selftest,
-        _("try every known mistake and every known right answer on the checks (for authors)"),
-        "  attn-course selftest",
+        _(
+            "try known mistakes, known right answers and mutants of the solutions on the checks "
+            "(for authors)"
+        ),
+        "  attn-course selftest                     all chapters\n"
+        "  attn-course selftest 01 05b.ask          one chapter, and one exercise of another\n"
+        "  attn-course selftest --no-mutants        the known mistakes and right answers alone",
+    )
+    made.add_argument(
+        "what",
+        nargs="*",
+        metavar="NN[.exercise]",
+        help=_("chapters and exercises; without any, all of them"),
+    )
+    made.add_argument(
+        "--mutants",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help=_("also change every operator, axis and constant of the solutions, one at a time"),
     )
     made = command(
         "tasks",
@@ -363,19 +381,45 @@ def handout(arguments: argparse.Namespace) -> int:
     return GOOD
 
 
-def selftest(_arguments: argparse.Namespace) -> int:
+def selftest(arguments: argparse.Namespace) -> int:
     """Examine the checks themselves."""
+    from attn_course._progress import Progress
     from attn_course.practice.exercises import chapters
-    from attn_course.practice.selftest import examine, report
+    from attn_course.practice.selftest import examine, is_good, report
 
-    with _quiet():
-        examined = [
-            examine(exercise)
-            for chapter in chapters().values()
-            for exercise in chapter.exercises.values()
-        ]
-    print(report(examined))
-    return GOOD if all(one.is_good for one in examined) else OPEN
+    wanted, files = _ids_and_files(arguments.what)
+    if files:
+        raise Misuse(_("{path} is no chapter: name it by its number.").format(path=files[0]))
+    if not arguments.what:
+        wanted = [one for chapter in chapters().values() for one in chapter.exercises.values()]
+    examined = []
+    with Progress(len(wanted), _("known answers"), unit=_("exercises")) as shown, _quiet():
+        for exercise in wanted:
+            shown.now(exercise.id)
+            examined.append(examine(exercise))
+            shown.advance()
+    trials = _trials(wanted) if arguments.mutants else []
+    print(report(examined, trials))
+    return GOOD if is_good(examined, trials) else OPEN
+
+
+def _trials(exercises: list["Exercise"]) -> list["Trial"]:
+    """Try the mutants of every solution."""
+    from attn_course._progress import Progress
+    from attn_course.practice.survivors import NoMutants, solutions_of, try_mutants
+    from attn_course.practice.workspace import course_root
+
+    try:
+        solutions = solutions_of(exercises, course_root())
+        count = sum(len(solution.mutants) for solution in solutions)
+        trials = []
+        with Progress(count, _("mutants"), unit=_("tried")) as shown, _quiet():
+            for solution in solutions:
+                shown.now(solution.exercise.id)
+                trials.append(try_mutants(solution, tried=shown.advance))
+    except NoMutants as fault:
+        raise Misuse(str(fault)) from fault
+    return trials
 
 
 # check

@@ -1,15 +1,18 @@
 """The command line, as a newcomer types it: what it says, what it does, how it exits."""
 
 import json
+import os
 import subprocess
 import sys
 import zipfile
 
+import numpy as np
 import pytest
 
 from attn_course import cli
 from attn_course.cli import main
 from attn_course.practice import workspace
+from attn_course.practice.exercise import Case
 from tests.practice.small_course import use_small_course
 
 
@@ -378,15 +381,18 @@ def test_selftest_prints_the_rates_and_fails_when_a_mistake_survives(run, chapte
     assert "Kill rate: 100 % (3 of 3)" in text
     assert "Naming rate: 100 % (3 of 3)" in text
     assert "False rejections: 0 of 5" in text
+    assert "Mutant kill rate: 100 % (" in text
+    assert "now: 77.mean" in text  # it takes a while, so it tells where it is
 
     @chapter.exercises["double"].misconception("This is right, so it can't be rejected.")
     def no_mistake(x):
         return 2 * x
 
-    code, text = run("selftest")
+    code, text = run("selftest", "--no-mutants")
     assert code == 1
     assert "77.double: the mistake no_mistake passed" in text
     assert "Kill rate: 75 % (3 of 4)" in text
+    assert "utant" not in text
 
 
 def test_selftest_fails_when_a_right_answer_is_rejected(run, chapter):
@@ -394,9 +400,66 @@ def test_selftest_fails_when_a_right_answer_is_rejected(run, chapter):
     def no_variant(x):
         return 3 * x
 
-    code, text = run("selftest")
+    code, text = run("selftest", "--no-mutants")
     assert code == 1
     assert "77.double: the right answer no_variant was rejected" in text
+
+
+def test_selftest_fails_when_too_few_mistakes_are_called_by_their_names(run, chapter):
+    @chapter.exercises["double"].misconception("The same mistake under another name.")
+    def squares_too(x):
+        return x * x
+
+    code, text = run("selftest", "--no-mutants")
+    assert code == 1
+    assert "77.double: the mistake squares_too was not called by its name" in text
+    assert "Naming rate: 75 % (3 of 4)" in text
+
+
+def test_selftest_fails_when_a_mutant_passes(run, chapter):
+    double = chapter.exercises["double"]
+    double.groups.clear()
+    double.misconceptions.clear()
+
+    @double.cases(points=1, label="zeros, of which everything is the double")
+    def _zeros(rng):
+        yield Case(np.zeros(3))
+
+    code, text = run("selftest", "77.double")
+    assert code == 1
+    change = "secret_sum = x + x -> secret_sum = x - x"
+    assert f"77.double: this mutant passed (operator): {change}" in text
+    assert "Mutant kill rate: 0 % (0 of the 2 that are wrong)" in text
+    assert "77.mean" not in text
+
+
+def test_selftest_looks_at_what_is_asked_for(run):
+    code, text = run("selftest", "77.count", "77.mean", "--no-mutants")
+    assert code == 0
+    assert "77.count " in text
+    assert "77.double" not in text
+    assert run("selftest", "77", "--no-mutants")[1].count("77.") >= 4
+    code, text = run("selftest", "99")
+    assert code == 2
+    assert "99" in text
+    code, text = run("selftest", "77_small.ipynb")
+    assert code == 2
+    assert "by its number" in text
+
+
+def test_selftest_without_solutions_or_fork_names_the_way_out(run, monkeypatch):
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(workspace, "course_root", lambda: None)
+        code, text = run("selftest")
+        assert code == 2
+        assert "checkout" in text
+        assert "--no-mutants" in text
+        assert run("selftest", "--no-mutants")[0] == 0
+    monkeypatch.delattr(os, "fork")
+    code, text = run("selftest")
+    assert code == 2
+    assert "fork" in text
+    assert "--no-mutants" in text
 
 
 def test_a_page_of_a_long_chapter_has_a_letter_and_the_chapter_means_all_its_pages():

@@ -1,4 +1,4 @@
-"""The proof for every exercise of every chapter: stub, solution, known mistakes, right variants.
+"""The proof for every exercise of every chapter: stub, solution, mistakes, variants, mutants.
 
 With `-s` it prints the table of mistakes; `attn-course selftest` prints it too.
 """
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from attn_course.practice.equivalents import EQUIVALENT
 from attn_course.practice.exercises import chapters
 from attn_course.practice.notebook import Cell, read_notebook
 from attn_course.practice.release import (
@@ -23,6 +24,7 @@ from attn_course.practice.release import (
 from attn_course.practice.selection import Answers, answers_from, answers_in, without_magics
 from attn_course.practice.selftest import examine, report
 from attn_course.practice.submission import SerialisedSubmission
+from attn_course.practice.survivors import WANTED_RATE, solution_in, try_mutants
 
 # A known mistake may well divide by zero: its feedback matters here, not NumPy's warning.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -46,11 +48,16 @@ def notebook_of(chapter):
 
 
 @cache
+def source_cells(chapter):
+    return read_source(source_of(chapter))
+
+
+@cache
 def solutions(chapter) -> Answers:
     """Return what the solutions of a chapter define."""
     cells = [
         Cell(number, cell.kind, cell.text)
-        for number, cell in enumerate(read_source(source_of(chapter)), start=1)
+        for number, cell in enumerate(source_cells(chapter), start=1)
     ]
     return answers_in(cells, chapter.exercises)
 
@@ -68,7 +75,7 @@ def regions_and_rest(chapter) -> tuple[dict[str, list[str]], set[str]]:
     A later exercise may hand out a line that an earlier one asks for: that is seen on purpose.
     """
     regions, rest, current, inside = {}, set(), None, False
-    for cell in read_source(source_of(chapter)):
+    for cell in source_cells(chapter):
         current = cell.metadata.get("exercise", current)
         for line in cell.text.split("\n"):
             inside = inside or line.strip() == BEGIN
@@ -143,6 +150,21 @@ def test_every_mistake_is_rejected_by_name_and_every_variant_accepted(exercise, 
 
 
 @each_exercise
+def test_mutants_of_the_solution_are_rejected(exercise):
+    trial = try_mutants(solution_in(source_cells(exercise.chapter), exercise))
+    passed = "\n".join(f"{mutant.kind}: {mutant.change}" for mutant in trial.unexplained)
+    assert trial.rate >= WANTED_RATE, (
+        f"{trial.killed} of {trial.wrong} wrong mutants were rejected. Add cases that show these, "
+        f"or say in practice/equivalents.py why nothing can:\n{passed}"
+    )
+    assert trial.stale == (), "explained in practice/equivalents.py, and no such mutant passes"
+
+
+def test_only_exercises_that_exist_have_mutants_explained():
+    assert set(EQUIVALENT) <= {exercise.id for exercise in EXERCISES}
+
+
+@each_exercise
 def test_there_are_three_mistakes_and_two_variants_at_least_with_names_and_messages(exercise):
     names = [known.name for known in exercise.misconceptions]
     messages = [known.message.strip() for known in exercise.misconceptions]
@@ -199,7 +221,7 @@ def test_no_answer_is_in_the_exercise(exercise):
 @each_chapter
 def test_nothing_that_is_for_the_solution_alone_is_in_the_exercise(chapter):
     whole = "\n".join(cell.source for cell in read_notebook(notebook_of(chapter)).cells)
-    left_out = [cell for cell in read_source(source_of(chapter)) if cell.is_solution_only]
+    left_out = [cell for cell in source_cells(chapter) if cell.is_solution_only]
     assert [cell.line for cell in left_out if cell.text.strip() in whole] == []
     for mark in (BEGIN, END, STUB):
         assert mark not in whole

@@ -226,6 +226,7 @@ def pooling_in_torch(queries, values):
             "`keepdims=True` keeps the axes aligned."
         ),
     ),
+    without=("torch.softmax", "torch.nn.functional"),
 )
 def gaussian_weights(queries, keys, w):
     return nadaraya_watson.weights(queries, keys, w)
@@ -992,6 +993,7 @@ def step_on_many_points(rng):
     yield Case(_apart(rng, 5), _up_and_down(rng, 5), 0.6, 0.3)
     yield Case(_apart(rng, 7), _up_and_down(rng, 7), -0.7, 0.1)
     yield Case(_apart(rng, 13, 0.2, 0.5), rng.normal(size=13), 1.3, 0.05)
+    yield Case(np.append(_apart(rng, 3), 50.0), _up_and_down(rng, 4), 1.5, 0.2)  # a lonely point
 
 
 @gradient_step.misconception(
@@ -1136,6 +1138,22 @@ def gradient_instead_of_w(inputs, targets, w, learning_rate):
 @gradient_step.misconception(_("You return the change of w alone. Add it to the old w."))
 def change_instead_of_w(inputs, targets, w, learning_rate):
     return -learning_rate * _gradient(inputs, targets, w)
+
+
+@gradient_step.misconception(
+    _(
+        "For a point far from all others every np.exp underflows to 0, and 0/0 is NaN. "
+        "Keep the largest score of each row taken away before np.exp, as it was handed out."
+    ),
+    section="nw-nonparametric",
+)
+@np.errstate(invalid="ignore")
+def step_underflows_to_nan(inputs, targets, w, learning_rate):
+    kernel = np.exp(_without_diagonal(_scores(inputs, inputs, w)))
+    weights = kernel / kernel.sum(axis=-1, keepdims=True)
+    predictions = weights @ targets
+    around = _distances(inputs, inputs) ** 2 * (targets - predictions[:, None])
+    return w + learning_rate * w * np.sum((predictions - targets) * np.sum(weights * around, -1))
 
 
 @gradient_step.variant

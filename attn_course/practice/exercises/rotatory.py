@@ -185,8 +185,8 @@ def target_mean(target, mask):
 
 @target_mean.cases(points=1, label=_("one target, padded with zeros"))
 def mean_of_one_target(rng):
-    for n, d in ((3, 2), (5, 3)):
-        mask = _ragged_mask(rng, n)
+    for n, d, words in ((3, 2, 1), (5, 3, rng.integers(2, 5))):  # of one word the mean is the word
+        mask = np.arange(n) < words
         yield Case(_padded(_readable(rng, n, d), mask, 0.0), mask)
 
 
@@ -314,6 +314,11 @@ def _question(rng, n, d_q, d, batch=(), padding=0.0):
 def one_question(rng):
     yield Case(*_question(rng, 3, 2, 2))
     yield Case(*_question(rng, 5, 2, 3))
+    # A single word gets all the weight, also where its score is low and its exponential below 1.
+    query, _features, _mask, W, b = _question(rng, 2, 2, 3)
+    Wq = W @ query
+    word = np.round(-2 * Wq / (Wq @ Wq), 2)
+    yield Case(query, np.stack([word, np.zeros(3)]), np.array([True, False]), W, b)
 
 
 @ask.cases(points=1, label=_("a batch, with anything in the padding"))
@@ -652,6 +657,8 @@ def a_padded_batch(rng):
 def a_batch_with_other_padding(rng):
     inputs, masks = _batch(rng, 3, 5, 7, 2, 3, padding=5.0)
     yield Case(*inputs, *masks, d=3)
+    inputs, masks = _batch(rng, 2, 3, 5, 3, 2, padding=np.nan)
+    yield Case(*inputs, *masks, d=2)
 
 
 @Rotatory.cases(points=1, label=_("a target at the edge: an empty context"))
@@ -682,9 +689,13 @@ class _Layer(_Parameters):
     def align(self, scores, mask):
         return torch.softmax(scores.masked_fill(~mask, -torch.inf), dim=-1).nan_to_num(0.0)
 
+    def words(self, features, mask):
+        return features.where(mask[..., None], 0.0)
+
     def ask(self, name, query, features, mask):
-        weights = self.align(self.score(name, query, features), mask)
-        return (weights[..., None, :] @ features)[..., 0, :]
+        words = self.words(features, mask)
+        weights = self.align(self.score(name, query, words), mask)
+        return (weights[..., None, :] @ words)[..., 0, :]
 
     def join(self, r_l, r_r, r_lt, r_rt):
         return torch.cat([r_l, r_r, r_lt, r_rt], dim=-1)
@@ -745,6 +756,21 @@ class PaddingGetsWeight(_Layer):
     def align(self, scores, mask):
         return torch.softmax(scores, dim=-1)
 
+    def words(self, features, mask):
+        return features
+
+
+@Rotatory.misconception(
+    _(
+        "0 times NaN is NaN: the weight of padding is 0, and what stands there still reaches your "
+        "answer. Put the padding of all three inputs to 0 first."
+    ),
+    section="rotatory-code",
+)
+class PaddingTimesZero(_Layer):
+    def words(self, features, mask):
+        return features
+
 
 @Rotatory.misconception(
     _("An empty context: a softmax over nothing is NaN. Put NaN to 0, then the answer is 0."),
@@ -765,6 +791,9 @@ class EmptyContextIsNaN(_Layer):
 class EmptyContextIsAveraged(_Layer):
     def align(self, scores, mask):
         return torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1)
+
+    def words(self, features, mask):  # with padding at 0 its average would be 0, which is right
+        return features
 
 
 @Rotatory.misconception(
