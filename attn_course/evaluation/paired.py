@@ -47,8 +47,13 @@ class Paired:
 
     @property
     def sd(self) -> float:
-        """The spread of the differences; NaN for one pair, and where a score is not finite."""
-        return spread(self.differences)
+        """The spread of the differences; NaN for one pair, and where a score is not finite.
+
+        Differences that differ by rounding alone are the same, and have no spread.
+        """
+        found = spread(self.differences)
+        largest = max(abs(score) for score in (*self.ones, *self.others))
+        return 0.0 if found <= _ROUNDING * largest else found
 
     @property
     def p_t(self) -> float:

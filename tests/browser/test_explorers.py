@@ -16,7 +16,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from attn_course import nadaraya_watson
-from attn_course.figures import NadarayaWatsonExplorer
+from attn_course.figures.explorers import NadarayaWatsonExplorer
 from tests.browser import jupyter_server
 from tests.browser.page_checks import DESKTOP, PHONE, Faults, overflow_faults, watch
 
@@ -457,7 +457,7 @@ def test_paper_has_no_sliders(visit, where):
 CELLS = """
 import numpy as np
 from attn_course import nadaraya_watson
-from attn_course.figures import NadarayaWatsonExplorer
+from attn_course.figures.explorers import NadarayaWatsonExplorer
 x, y = nadaraya_watson.noisy_curve(np.random.default_rng(1), n=13)
 explorer = NadarayaWatsonExplorer(x, y, truth=nadaraya_watson.true_curve, w=2.0, query=2.5)
 explorer

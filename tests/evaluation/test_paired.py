@@ -44,6 +44,11 @@ def test_turned_around_the_effect_changes_its_sign_alone(rows):
     assert one.p_flip >= one.smallest_p_flip
 
 
+def test_differences_that_differ_by_rounding_alone_have_no_spread():
+    one = paired([(0.0, -1 / 7), (5 / 7, 4 / 7)])  # both are 1/7, but for the last digit
+    assert (one.sd, one.p_t, one.d_z) == (0.0, 0.0, math.inf)
+
+
 def test_d_z_is_the_mean_difference_in_spreads_and_g_z_is_smaller():
     one = paired([(3.0, 1.0), (4.0, 1.0), (2.0, 1.0), (5.0, 1.0), (6.0, 1.0)])
     assert one.d_z == pytest.approx(3 / stats.tstd([2, 3, 1, 4, 5]))

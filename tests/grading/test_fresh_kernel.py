@@ -245,7 +245,7 @@ def command(grade, monkeypatch, tmp_path):
     """`attn-course grade` with fakes on rung `letter`, as it would be typed."""
 
     def typed(letter, *words):
-        monkeypatch.setattr(sandbox, "Sandbox", lambda rung, limits: FakeSandbox())
+        monkeypatch.setattr(sandbox, "Sandbox", lambda rung, limits, waits=True: FakeSandbox())
         monkeypatch.setattr(rungs, "find_rung", lambda wanted: Rung(letter, "Isolation: fake."))
         top = argparse.ArgumentParser()
         grading_command.add_parser(top.add_subparsers())
