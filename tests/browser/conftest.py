@@ -37,6 +37,39 @@ def browser():
         chromium.close()
 
 
+@pytest.fixture
+def visit(browser):
+    """Return a function that opens a page with an explorer; in the end nothing has gone wrong."""
+    from tests.browser.explorer_checks import visitor
+
+    with visitor(browser) as go:
+        yield go
+
+
+@pytest.fixture
+def live(visit, where):
+    """Return the explorer of the page that a module calls `where`, moving."""
+    return where.live(visit(where))
+
+
+@pytest.fixture(scope="module")
+def lab(browser, request, tmp_path_factory):
+    """Return a JupyterLab with explorer.ipynb, which has the cells that the module calls CELLS."""
+    pytest.importorskip("jupyterlab")
+    import nbformat
+
+    from tests.browser.jupyter_server import jupyter_lab
+
+    folder = tmp_path_factory.mktemp("notebooks")
+    codes = request.module.CELLS.split("---")
+    cells = [nbformat.v4.new_code_cell(code.strip()) for code in codes]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata=kernel)
+    nbformat.write(notebook, folder / "explorer.ipynb")
+    with jupyter_lab(folder, tmp_path_factory.mktemp("jupyter") / "log") as lab:
+        yield lab
+
+
 @pytest.fixture(scope="session")
 def serve():
     """Return a function that serves a folder on loopback and returns its address."""

@@ -44,6 +44,16 @@ def in_file(name, file):
     return Place(name, file.as_uri(), json.loads(found[1]))
 
 
+PLACES = ("bare page", "book")
+
+
+def in_place(request, bare, chapter):
+    """Return the explorer on its bare page or in its chapter, as the fixture's parameter says."""
+    if request.param == "bare page":
+        return bare
+    return in_file(bare.name, request.getfixturevalue("book_html") / f"{chapter}.html")
+
+
 def alone(explorer, folder, *, change=("", "")):
     """Put the explorer on a page of its own; `change` replaces one text by another in it."""
     sound = (

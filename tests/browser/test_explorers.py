@@ -10,7 +10,6 @@ import math
 import re
 from dataclasses import dataclass
 
-import nbformat
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -18,7 +17,8 @@ from axe_playwright_python.sync_playwright import Axe
 from attn_course import nadaraya_watson
 from attn_course.figures.explorers import NadarayaWatsonExplorer
 from tests.browser import jupyter_server
-from tests.browser.page_checks import DESKTOP, PHONE, Faults, overflow_faults, watch
+from tests.browser.explorer_checks import shown
+from tests.browser.page_checks import DESKTOP, PHONE, overflow_faults
 
 HOST = '[data-explorer="nadaraya_watson"]'
 LIVE = f'{HOST}[data-explorer-state="live"]'
@@ -70,25 +70,6 @@ def where(request, bare):
 
 
 @pytest.fixture
-def visit(browser):
-    """Return a function that opens a page from its folder and notes what goes wrong."""
-    contexts = []
-
-    def go(place, **options):
-        context = browser.new_context(**{"viewport": DESKTOP, **options})
-        contexts.append((context, Faults()))
-        page = context.new_page()
-        watch(page, "file://", contexts[-1][1])
-        page.goto(place.address)
-        return page
-
-    yield go
-    for context, faults in contexts:
-        context.close()
-        assert faults == Faults()
-
-
-@pytest.fixture
 def explorer(visit, where):
     """Return the first explorer of the page, alive, and the state it started with."""
     live = visit(where).locator(LIVE).first
@@ -101,17 +82,6 @@ def slider(explorer, name):
 
 
 # --- numbers: the page's against the package's --------------------------------------------------
-
-
-def shown(explorer):
-    """Return the numbers on the page in full precision, each name with all its numbers."""
-    pairs = explorer.locator("data").evaluate_all(
-        "all => all.map(one => [one.dataset.name, one.value])"
-    )
-    numbers = {}
-    for name, value in pairs:
-        numbers.setdefault(name, []).append(float(value))
-    return numbers
 
 
 def expected(values, w, query, kernel="gaussian", leave_one_out=False):
@@ -468,19 +438,6 @@ explorer.kernel = "epanechnikov"
 import json
 print(json.dumps({"query": explorer.query, "prediction": explorer.prediction}))
 """
-
-
-@pytest.fixture(scope="module")
-def lab(browser, tmp_path_factory):
-    pytest.importorskip("jupyterlab")
-    folder = tmp_path_factory.mktemp("notebooks")
-    cells = [nbformat.v4.new_code_cell(code.strip()) for code in CELLS.split("---")]
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-    notebook = nbformat.v4.new_notebook(cells=cells, metadata=kernel)
-    nbformat.write(notebook, folder / "explorer.ipynb")
-    log = tmp_path_factory.mktemp("jupyter") / "log"
-    with jupyter_server.jupyter_lab(folder, log) as lab:
-        yield lab
 
 
 def test_in_jupyterlab_the_figure_and_python_move_each_other(browser, lab):

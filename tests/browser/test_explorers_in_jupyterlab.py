@@ -3,7 +3,6 @@
 import json
 import math
 
-import nbformat
 import pytest
 
 from attn_course.figures.explorers import (
@@ -35,19 +34,6 @@ print(json.dumps([scores.query, softmax.scores, multi.normalise]))
 """
 
 
-@pytest.fixture(scope="module")
-def lab(browser, tmp_path_factory):
-    pytest.importorskip("jupyterlab")
-    folder = tmp_path_factory.mktemp("notebooks")
-    cells = [nbformat.v4.new_code_cell(code.strip()) for code in CELLS.split("---")]
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-    notebook = nbformat.v4.new_notebook(cells=cells, metadata=kernel)
-    nbformat.write(notebook, folder / "explorers.ipynb")
-    log = tmp_path_factory.mktemp("jupyter") / "log"
-    with jupyter_server.jupyter_lab(folder, log) as lab:
-        yield lab
-
-
 def agree(numbers, expected):
     return len(numbers) == len(expected) and all(
         math.isclose(n, e, rel_tol=1e-12) for n, e in zip(numbers, expected, strict=True)
@@ -57,7 +43,7 @@ def agree(numbers, expected):
 def test_in_jupyterlab_the_figures_and_python_move_each_other(browser, lab):
     context = browser.new_context(viewport=DESKTOP)
     page = context.new_page()
-    lab.open(page, "explorers.ipynb")
+    lab.open(page, "explorer.ipynb")
     figures = [jupyter_server.run(page, number).locator(".attn-explorer") for number in range(3)]
     scores, softmax, multi = figures
     for figure in figures:

@@ -2,7 +2,6 @@
 
 import json
 
-import nbformat
 import numpy as np
 import pytest
 
@@ -19,23 +18,9 @@ def bare(tmp_path_factory):
     return checks.alone(HardSoftExplorer(), tmp_path_factory.mktemp("bare page"))
 
 
-@pytest.fixture(scope="module", params=["bare page", "book"])
+@pytest.fixture(scope="module", params=checks.PLACES)
 def where(request, bare):
-    if request.param == "bare page":
-        return bare
-    book = request.getfixturevalue("book_html")
-    return checks.in_file("hard_soft", book / "03_alignment.html")
-
-
-@pytest.fixture
-def visit(browser):
-    with checks.visitor(browser) as go:
-        yield go
-
-
-@pytest.fixture
-def live(visit, where):
-    return where.live(visit(where))
+    return checks.in_place(request, bare, "03_alignment")
 
 
 def slider(explorer, name):
@@ -184,36 +169,13 @@ def test_every_draw_so_far_has_its_circle(live, where):
     assert live.locator("circle.seen").count() == len(where.values["uniform"])
 
 
-# --- for everyone -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("theme", "screen"), checks.THEMES_AND_SCREENS)
-def test_axe_finds_nothing(visit, where, theme, screen):
-    page = visit(where, viewport=screen, color_scheme=theme)
-    where.live(page).locator("summary").click()
-    assert checks.access_faults(page, where) == []
-
-
-def test_it_fits_on_a_phone(visit, bare):
-    assert checks.phone_faults(visit, bare) == []
-
-
-def test_nothing_moves_by_itself_for_who_asked_for_that(visit, where):
-    assert checks.moving_by_itself(visit, where) == []
+# --- without JavaScript -------------------------------------------------------------------------
 
 
 def test_without_javascript_the_figure_stands_with_its_numbers(browser, where):
     with checks.without_javascript(browser, where) as still:
         assert still.get_by_role("img").is_visible()
         assert differences(shown(still), expected(where.values)) == []
-
-
-def test_paper_has_no_sliders(visit, where):
-    page = visit(where)
-    live = where.live(page)
-    page.emulate_media(media="print")
-    assert not slider(live, "Draws").is_visible()
-    assert live.get_by_role("img").is_visible()
 
 
 # --- in JupyterLab, with Python behind it -------------------------------------------------------
@@ -234,19 +196,6 @@ local.half_width, local.slip = 3.5, True
 hard = {"n": explorer.n, "baseline": explorer.baseline, "sampled": explorer.sampled}
 print(json.dumps({**hard, "position": local.position, "total": local.total}))
 """
-
-
-@pytest.fixture(scope="module")
-def lab(browser, tmp_path_factory):
-    pytest.importorskip("jupyterlab")
-    folder = tmp_path_factory.mktemp("notebooks")
-    cells = [nbformat.v4.new_code_cell(code.strip()) for code in CELLS.split("---")]
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-    notebook = nbformat.v4.new_notebook(cells=cells, metadata=kernel)
-    nbformat.write(notebook, folder / "explorer.ipynb")
-    log = tmp_path_factory.mktemp("jupyter") / "log"
-    with jupyter_server.jupyter_lab(folder, log) as lab:
-        yield lab
 
 
 def test_in_jupyterlab_the_figures_and_python_move_each_other(browser, lab, bare):

@@ -17,23 +17,9 @@ def bare(tmp_path_factory):
     return checks.alone(MultiDimensionalExplorer(), tmp_path_factory.mktemp("bare page"))
 
 
-@pytest.fixture(scope="module", params=["bare page", "book"])
+@pytest.fixture(scope="module", params=checks.PLACES)
 def where(request, bare):
-    if request.param == "bare page":
-        return bare
-    book = request.getfixturevalue("book_html")
-    return checks.in_file("multi_dimensional", book / "04_dimensionality.html")
-
-
-@pytest.fixture
-def visit(browser):
-    with checks.visitor(browser) as go:
-        yield go
-
-
-@pytest.fixture
-def live(visit, where):
-    return where.live(visit(where))
+    return checks.in_place(request, bare, "04_dimensionality")
 
 
 def spread(explorer):
@@ -142,33 +128,10 @@ def test_a_cell_is_as_strong_as_its_weight(live, where):
     np.testing.assert_allclose(2 * np.array(strengths), expected(where.values)["weight"])
 
 
-# --- for everyone -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("theme", "screen"), checks.THEMES_AND_SCREENS)
-def test_axe_finds_nothing(visit, where, theme, screen):
-    page = visit(where, viewport=screen, color_scheme=theme)
-    where.live(page).locator("summary").click()
-    assert checks.access_faults(page, where) == []
-
-
-def test_it_fits_on_a_phone(visit, bare):
-    assert checks.phone_faults(visit, bare) == []
-
-
-def test_nothing_moves_by_itself_for_who_asked_for_that(visit, where):
-    assert checks.moving_by_itself(visit, where) == []
+# --- without JavaScript -------------------------------------------------------------------------
 
 
 def test_without_javascript_the_figure_stands_with_its_numbers(browser, where):
     with checks.without_javascript(browser, where) as still:
         assert still.get_by_role("img").is_visible()
         assert differences(shown(still), expected(where.values)) == []
-
-
-def test_paper_has_no_sliders(visit, where):
-    page = visit(where)
-    live = where.live(page)
-    page.emulate_media(media="print")
-    assert not spread(live).is_visible()
-    assert live.get_by_role("img").is_visible()

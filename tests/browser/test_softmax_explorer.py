@@ -15,22 +15,9 @@ def bare(tmp_path_factory):
     return checks.alone(SoftmaxExplorer(), tmp_path_factory.mktemp("bare page"))
 
 
-@pytest.fixture(scope="module", params=["bare page", "book"])
+@pytest.fixture(scope="module", params=checks.PLACES)
 def where(request, bare):
-    if request.param == "bare page":
-        return bare
-    return checks.in_file("softmax", request.getfixturevalue("book_html") / "03_alignment.html")
-
-
-@pytest.fixture
-def visit(browser):
-    with checks.visitor(browser) as go:
-        yield go
-
-
-@pytest.fixture
-def live(visit, where):
-    return where.live(visit(where))
+    return checks.in_place(request, bare, "03_alignment")
 
 
 def slider(explorer, name):
@@ -206,35 +193,10 @@ def test_the_bars_are_as_high_as_scores_and_weights(live, where):
     assert heights("hidden") == pytest.approx([100 * numbers["weight"][2]])  # its lost weight
 
 
-# --- for everyone -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("theme", "screen"), checks.THEMES_AND_SCREENS)
-def test_axe_finds_nothing(visit, where, theme, screen):
-    page = visit(where, viewport=screen, color_scheme=theme)
-    live = where.live(page)
-    box(live, "cat").uncheck()
-    live.locator("summary").click()
-    assert checks.access_faults(page, where) == []
-
-
-def test_it_fits_on_a_phone(visit, bare):
-    assert checks.phone_faults(visit, bare) == []
-
-
-def test_nothing_moves_by_itself_for_who_asked_for_that(visit, where):
-    assert checks.moving_by_itself(visit, where) == []
+# --- without JavaScript -------------------------------------------------------------------------
 
 
 def test_without_javascript_the_figure_stands_with_its_numbers(browser, where):
     with checks.without_javascript(browser, where) as still:
         assert still.get_by_role("img").is_visible()
         assert differences(shown(still), expected(where.values)) == []
-
-
-def test_paper_has_no_sliders(visit, where):
-    page = visit(where)
-    live = where.live(page)
-    page.emulate_media(media="print")
-    assert not slider(live, "Temperature").is_visible()
-    assert live.get_by_role("img").is_visible()
