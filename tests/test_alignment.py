@@ -167,6 +167,17 @@ def test_sparse_maps_give_exact_zeros_and_stay_finite(name):
 # --- hard --------------------------------------------------------------------------------------
 
 
+def test_hard_draws_the_key_on_which_the_same_number_falls_in_the_definition():
+    rng = np.random.default_rng(5)
+    scores, mask = rng.normal(size=(13, 7, 5)), rng.random((13, 7, 5)) < 0.7
+    mask[3, 2] = False
+    found = alignment.hard(scores, np.random.default_rng(6), mask=mask)
+    numbers = np.random.default_rng(6).random((13, 7, 1))[..., 0]
+    for at in np.ndindex(13, 7):
+        assert found[at].tolist() == definition.hard(scores[at], numbers[at], mask[at])
+    assert len({tuple(row) for row in found.reshape(-1, 5)}) == 6  # each key, and none
+
+
 def test_hard_weights_are_one_hot_and_never_on_a_masked_key():
     rng = np.random.default_rng(0)
     scores, mask = rng.normal(size=(500, 3, 7)), rng.random((3, 7)) < 0.5

@@ -19,6 +19,18 @@ def softmax(scores: Vector, mask: Sequence[bool] | None = None) -> list[float]:
     return [exponential / total for exponential in exponentials]
 
 
+def hard(scores: Vector, u: float, mask: Sequence[bool] | None = None) -> list[float]:
+    """Lay the weights end to end from 0 to 1; the key on which u falls gets everything."""
+    one_hot = [0.0] * len(scores)
+    end = 0.0
+    for place, a_l in enumerate(softmax(scores, mask)):
+        end += a_l
+        if u < end:
+            one_hot[place] = 1.0
+            break
+    return one_hot
+
+
 def window(
     n: int, centre: float, half_width: float, mask: Sequence[bool] | None = None
 ) -> list[bool]:

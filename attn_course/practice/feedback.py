@@ -224,7 +224,7 @@ def _points(group: GroupResult) -> str:
 def _section(result: Result) -> tuple[str, Path | None]:
     """Return the section to read in words, and the page of the built book if there is one."""
     chapter, label = result.exercise.chapter, _label(result)
-    page = _built_page(chapter.stem)
+    page = _built_page(chapter.number, label)
     words = _("Read: chapter {number}, section “{section}”").format(
         number=chapter.number, section=chapter.sections[label]
     )
@@ -236,11 +236,16 @@ def _label(result: Result) -> str:
     return result.misconception.section if result.misconception else result.exercise.section
 
 
-def _built_page(stem: str) -> Path | None:
-    """Return the chapter's page in a built book in this folder or one above it."""
+def _built_page(number: str, label: str) -> Path | None:
+    """Return the chapter's page with that section, of a built book in this folder or one above.
+
+    A long chapter has several pages: `03_alignment.html`, `03b_masks.html`, …
+    """
     here = Path.cwd()
-    pages = (folder / "_build" / "html" / f"{stem}.html" for folder in (here, *here.parents))
-    return next((page for page in pages if page.is_file()), None)
+    built = (folder / "_build" / "html" for folder in (here, *here.parents))
+    pages = (page for folder in built for page in sorted(folder.glob(f"{number}*.html")))
+    anchor = f'id="{label}"'
+    return next((page for page in pages if anchor in page.read_text(encoding="utf-8")), None)
 
 
 # Got and expected

@@ -19,7 +19,7 @@ from attn_course.tasks.table import (
     as_text,
     compared,
     differences,
-    from_json,
+    read_table,
     run,
 )
 from attn_course.tasks.task import Task
@@ -91,7 +91,7 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def _compare(rows: Sequence[Row], path: Path) -> int:
-    found = differences(rows, from_json(load(path)["rows"]))
+    found = differences(rows, read_table(path))
     for sentence in found:
         print(sentence, file=sys.stderr)
     if not found:

@@ -7,7 +7,7 @@ so that neither the number of jobs nor an interruption changes a figure.
 import ast
 import json
 import multiprocessing
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -71,6 +71,22 @@ class Row:
     uniform_score: float
     seconds: float
     note: str
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What was compared: task, mechanism, ablation."""
+        return self.task, self.mechanism, self.ablation
+
+    def __str__(self) -> str:
+        """Return the verdict, and below it mean and spread of both."""
+        width = max(len(self.mechanism), len(self.ablation))
+        return "\n".join(
+            [
+                f"{self.task}: {self.mechanism} {self.verdict}",
+                f"   {self.mechanism:{width}}  {self.mechanism_mean:.3f} ± {self.mechanism_sd:.3f}",
+                f"   {self.ablation:{width}}  {self.ablation_mean:.3f} ± {self.ablation_sd:.3f}",
+            ]
+        )
 
     @property
     def verdict(self) -> str:
@@ -277,21 +293,26 @@ def as_json(rows: Iterable[Row]) -> list[dict[str, Any]]:
     return [asdict(row) | {"verdict": row.verdict} for row in rows]
 
 
-def from_json(rows: Iterable[dict[str, Any]]) -> list[Row]:
-    """Return what `as_json` wrote; the verdict is judged anew."""
-    return [Row(**{k: v for k, v in row.items() if k != "verdict"}) for row in rows]
+def from_json(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str, str], Row]:
+    """Return what `as_json` wrote by what was compared; the verdict is judged anew."""
+    read = [Row(**{k: v for k, v in row.items() if k != "verdict"}) for row in rows]
+    return {row.key: row for row in read}
 
 
-def differences(measured: Iterable[Row], stated: Iterable[Row]) -> list[str]:
+def read_table(path: Path | str) -> dict[tuple[str, str, str], Row]:
+    """Return a stored table: `read_table(path)["digit_patch", "soft", "uniform"].verdict`."""
+    return from_json(json.loads(Path(path).read_text(encoding="utf-8"))["rows"])
+
+
+def differences(measured: Iterable[Row], stated: Mapping[tuple[str, str, str], Row]) -> list[str]:
     """Return a sentence for each figure that does not lie within the stated spread.
 
     Three spreads, or a fiftieth of the stated figure where the spread is smaller than that:
     another processor rounds otherwise.
     """
-    known = {(row.task, row.mechanism, row.ablation): row for row in stated}
     sentences = []
     for row in measured:
-        told = known.get((row.task, row.mechanism, row.ablation))
+        told = stated.get(row.key)
         if told is None:
             sentences.append(
                 _("{row}: no figure is stated for it; run with --save.").format(row=_title(row))

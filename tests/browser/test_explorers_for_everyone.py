@@ -15,8 +15,8 @@ from tests.browser import explorer_checks as checks
 CHAPTERS = {
     ScoresExplorer: "02_scoring",
     SoftmaxExplorer: "03_alignment",
-    HardSoftExplorer: "03_alignment",
-    LocalAlignmentExplorer: "03_alignment",
+    HardSoftExplorer: "03c_hard",
+    LocalAlignmentExplorer: "03d_local",
     MultiDimensionalExplorer: "04_dimensionality",
 }
 FULLEST = {

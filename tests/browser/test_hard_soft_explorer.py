@@ -20,7 +20,7 @@ def bare(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=checks.PLACES)
 def where(request, bare):
-    return checks.in_place(request, bare, "03_alignment")
+    return checks.in_place(request, bare, "03c_hard")
 
 
 def slider(explorer, name):

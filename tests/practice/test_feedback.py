@@ -319,15 +319,17 @@ def test_the_section_to_read_is_in_words():
 def test_the_section_is_a_link_where_the_book_is_built(tmp_path, monkeypatch):
     book = tmp_path / "a book" / "_build" / "html"
     book.mkdir(parents=True)
-    (book / "01_sample.html").write_text("the page")
+    (book / "01_sample.html").write_text("the first page")
+    (book / "01b_rows.html").write_text('<span id="row-weights"></span>')
+    (book / "02_other.html").write_text('<span id="row-weights"></span>')
     folder = tmp_path / "a book" / "exercises"
     folder.mkdir()
     monkeypatch.chdir(folder)
     feedback = practice.check("01.row_weights", lambda scores, scale=1.0: scores)
     (link,) = [element for element in shown(feedback).iter() if element.tag == "a"]
-    assert link.get("href") == "../_build/html/01_sample.html#row-weights"
+    assert link.get("href") == "../_build/html/01b_rows.html#row-weights"
     assert link.text == "Read: chapter 01, section “Weights in rows”"
-    assert f"({book / '01_sample.html'})" in feedback.text()
+    assert f"({book / '01b_rows.html'})" in feedback.text()
 
 
 @pytest.mark.filterwarnings("error")

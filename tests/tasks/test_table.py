@@ -10,7 +10,16 @@ from attn_course import cli
 from attn_course.tasks import all_tasks, find_task
 from attn_course.tasks import table as tables
 from attn_course.tasks.command import load
-from attn_course.tasks.table import Row, Run, as_json, as_text, differences, from_json, read_log
+from attn_course.tasks.table import (
+    Row,
+    Run,
+    as_json,
+    as_text,
+    differences,
+    from_json,
+    read_log,
+    read_table,
+)
 
 STATED = Path(__file__).parents[2] / "book" / "_data" / "tasks.json"
 WANTED = (
@@ -106,13 +115,14 @@ def test_what_a_task_imports_is_what_its_figures_depend_on():
 def test_the_table_survives_json():
     rows = [row(), row(task="another")]
     written = json.loads(json.dumps(as_json(rows)))
-    assert from_json(written) == rows
+    assert list(from_json(written).values()) == rows
+    assert list(from_json(written)) == [row.key for row in rows]
     assert all(set(WANTED) <= set(one) for one in written)
     assert written[0]["verdict"] == "wins"
 
 
 def test_a_figure_outside_the_stated_spread_is_told():
-    stated = [row(sd=0.02)]
+    stated = {row().key: row(sd=0.02)}
     assert differences([row(mechanism=0.95)], stated) == []
     (sentence,) = differences([row(mechanism=0.97)], stated)
     assert sentence == "a task, with / without: mechanism 0.970, but stated is 0.900 ± 0.060"
@@ -120,6 +130,15 @@ def test_a_figure_outside_the_stated_spread_is_told():
     assert "attention 0.700" in sentence
     (sentence,) = differences([row(task="new")], stated)
     assert "no figure is stated" in sentence
+
+
+def test_a_row_says_who_won_and_by_how_much():
+    made = row(mechanism=0.9, ablation=0.25, sd=0.02)
+    assert str(made).splitlines() == [
+        "a task: with wins",
+        "   with     0.900 ± 0.020",
+        "   without  0.250 ± 0.020",
+    ]
 
 
 def test_the_text_has_a_line_a_row_and_the_notes_below():
@@ -132,7 +151,7 @@ def test_the_text_has_a_line_a_row_and_the_notes_below():
 def test_every_task_has_its_stated_figures_and_every_tie_its_reason():
     record = load(STATED)
     assert {"date", "versions", "python", "rows"} <= set(record)
-    rows = {(r.task, r.mechanism, r.ablation): r for r in from_json(record["rows"])}
+    rows = read_table(STATED)
     wanted = [
         (task.name, one.mechanism, one.ablation, one.note)
         for task in all_tasks().values()
