@@ -13,6 +13,8 @@ from attn_course import cli
 from attn_course.cli import main
 from attn_course.practice import workspace
 from attn_course.practice.exercise import Case
+from attn_course.practice.named import chapters_named, exercise_named
+from attn_course.practice.terminal import show
 from tests.practice.small_course import use_small_course
 
 
@@ -211,6 +213,33 @@ def test_an_unknown_name_lists_what_exists(run, work, words, said):
     assert said in text
 
 
+def test_a_folder_means_the_notebooks_in_it(run, work, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    code, text = run("check", "my work")
+    assert code == 1
+    assert "77_small.ipynb" in text
+    assert "To do: " in text
+    code, text = run("check", "checkout")
+    assert code == 2
+    assert "no exercise notebook" in text
+
+
+def test_a_folder_that_can_not_be_written_gets_a_sentence(run, work, monkeypatch):
+    def refuse(*_words, **_options):
+        raise OSError(13, "Permission denied")
+
+    answer(work, double=RIGHT["double"])
+    before = work.read_bytes()
+    monkeypatch.setattr(workspace, "keep_backup", refuse)
+    code, text = run("reset", "77.double")
+    assert code == 1
+    assert "Permission denied. Nothing was changed." in text
+    assert work.read_bytes() == before
+    code, text = run("handout", "--folder", work)
+    assert code == 1
+    assert "Nothing could be written to" in text
+
+
 def test_a_missing_file_is_told(run, work):
     code, text = run("check", "nothing.ipynb")
     assert code == 1
@@ -348,6 +377,10 @@ def test_release_writes_checks_and_names_the_command_that_mends(run, tmp_path):
     code, text = run("release", "--check")
     assert code == 1
     assert "differs from its source" in text
+    worked_on = path.read_text()
+    assert run("release")[0] == 0
+    (backup,) = (path.parent / ".attn-course" / "backups").iterdir()
+    assert backup.read_text() == worked_on  # somebody may have answered there
 
 
 def test_release_tells_a_wrong_source_with_its_line_and_writes_nothing(run, tmp_path):
@@ -462,13 +495,23 @@ def test_selftest_without_solutions_or_fork_names_the_way_out(run, monkeypatch):
     assert "--no-mutants" in text
 
 
+def test_a_long_sentence_is_broken_in_a_terminal_and_nowhere_else(capsys, monkeypatch):
+    text = "one two three\n    0.1  0.2  0.3"
+    show(text)
+    assert capsys.readouterr().out == text + "\n"
+    monkeypatch.setenv("COLUMNS", "8")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    show(text)
+    assert capsys.readouterr().out == "one two\nthree\n    0.1  0.2  0.3\n"
+
+
 def test_a_page_of_a_long_chapter_has_a_letter_and_the_chapter_means_all_its_pages():
-    (page,) = cli._chapters("5b")
+    (page,) = chapters_named("5b")
     assert page.number == "05b"
-    assert page in cli._chapters("05")
-    assert [chapter.number for chapter in cli._chapters("1")] == ["01"]
-    assert cli._chapters("5z") == cli._chapters("ask") == []
-    assert cli._exercise("5b.ask").id == "05b.ask"
+    assert page in chapters_named("05")
+    assert [chapter.number for chapter in chapters_named("1")] == ["01"]
+    assert chapters_named("5z") == chapters_named("ask") == []
+    assert exercise_named("5b.ask").id == "05b.ask"
 
 
 def test_the_lab_prints_its_report_or_every_number(capsys, monkeypatch):

@@ -1,8 +1,8 @@
 """Notebook files: read without trust, written without damage.
 
 `read_notebook` turns a file into cells, and whatever is wrong with the file into one sentence.
-`write_notebook` puts a changed notebook back in one step, in the file's own indentation and key
-order, so that what was not changed stays as it was.
+`notebook_text` writes a changed notebook in the file's own indentation and key order, so that what
+was not changed stays as it was.
 
 Read next: `selection`, which finds a learner's answers among the cells.
 """
@@ -10,7 +10,6 @@ Read next: `selection`, which finds a learner's answers among the cells.
 import json
 import os
 import re
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,23 +98,6 @@ def notebook_text(data: dict[str, Any], like: str | None = None) -> str:
     return text + like[len(like.rstrip()) :]
 
 
-def write_notebook(path: Path, text: str) -> None:
-    """Put `text` into the file `path` in one step: a reader sees the old file or the new one."""
-    path = path.resolve()  # behind a link, the file itself is replaced and the link stays
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, mode)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
 def source_of(cell: dict[str, Any]) -> str:
     """Return the text of a cell as JSON has it: one string, or a list of lines."""
     source = cell.get("source", "")
@@ -123,18 +105,18 @@ def source_of(cell: dict[str, Any]) -> str:
 
 
 def _bytes_of(path: Path) -> bytes:
-    if not path.exists():
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as fault:
         raise NotebookProblem(
             _("There is no file {path}: check the name and the folder you are in.").format(
                 path=path
             )
-        )
-    if not path.is_file():
+        ) from fault
+    except IsADirectoryError as fault:
         raise NotebookProblem(
             _("{path} is a folder, not a notebook: name the .ipynb file in it.").format(path=path)
-        )
-    try:
-        data = path.read_bytes()
+        ) from fault
     except OSError as fault:
         raise NotebookProblem(
             _("{path} can't be read ({why}): check its permissions.").format(

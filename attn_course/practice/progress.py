@@ -16,13 +16,13 @@ be written, the check works all the same and `Progress.notes` says so in a line.
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from attn_course._files import replace_file
 from attn_course.practice.exercise import Chapter, Exercise, Result
 from attn_course.practice.feedback import aligned
 from attn_course.translate import _
@@ -112,7 +112,7 @@ class Progress:
         }
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
-            _write_whole(self.file, json.dumps(content, indent=2) + "\n")
+            replace_file(self.file, json.dumps(content, indent=2) + "\n")
         except OSError as fault:
             note = _("Your progress could not be saved in {folder}: {reason}.").format(
                 folder=self.file.parent, reason=fault.strerror or type(fault).__name__
@@ -180,18 +180,6 @@ def _entry(values: Any) -> Entry:
     if values["status"] not in _STATUSES:
         raise ValueError("not a progress file")
     return Entry(**values)
-
-
-def _write_whole(file: Path, text: str) -> None:
-    """Write a file so that a reader sees the old one or the new one, never half of it."""
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=file.name, suffix=".new")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as new:
-            new.write(text)
-        os.replace(name, file)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _total(title: str, reached: int, most: int) -> str:

@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from attn_course._files import create_file, replace_file
 from attn_course.practice import exercises
 from attn_course.practice.exercise import Chapter, Exercise
 from attn_course.practice.notebook import (
@@ -23,7 +24,6 @@ from attn_course.practice.notebook import (
     notebook_text,
     read_notebook,
     source_of,
-    write_notebook,
 )
 from attn_course.practice.release import exercise_notebook
 from attn_course.practice.selection import defined_names
@@ -78,21 +78,31 @@ def pristine_notebooks() -> dict[str, str]:
     return {f"{chapter.stem}.ipynb": pristine_notebook(chapter) for chapter in found}
 
 
+def working_folder(here: Path) -> Path:
+    """Return where the notebooks are: here, or where `make lab` or a checkout has them below."""
+    places = (here, here / "my-exercises", here / "exercises")
+    with_notebooks = (
+        place
+        for place in places
+        if any(chapter_number(path.name) for path in place.glob("*.ipynb"))
+    )
+    return next(with_notebooks, here)
+
+
 def find_notebooks(folder: Path) -> tuple[dict[str, Path], list[Path]]:
-    """Return the notebook of each chapter in `folder` or `folder/exercises`, and those passed over.
+    """Return the notebook of each chapter in `folder`, and those passed over.
 
     A copy that Jupyter made (`01_topic-Copy1.ipynb`) is taken only where the original is gone.
     """
     stems = {chapter.stem for chapter in exercises.chapters().values()}
     found: dict[str, Path] = {}
     passed_over: list[Path] = []
-    for place in (folder, folder / "exercises"):
-        for path in sorted(place.glob("*.ipynb"), key=lambda path: (path.stem not in stems, path)):
-            number = chapter_number(path.name)
-            if number in found:
-                passed_over.append(path)
-            elif number is not None:
-                found[number] = path
+    for path in sorted(folder.glob("*.ipynb"), key=lambda path: (path.stem not in stems, path)):
+        number = chapter_number(path.name)
+        if number in found:
+            passed_over.append(path)
+        elif number is not None:
+            found[number] = path
     return dict(sorted(found.items())), passed_over
 
 
@@ -108,8 +118,7 @@ def start(folder: Path) -> tuple[list[Path], list[Path]]:
     for name, text in texts.items():
         path = folder / name
         try:
-            with path.open("x", encoding="utf-8", newline="\n") as file:  # "x": never overwrites
-                file.write(text)
+            create_file(path, text)
             copied.append(path)
         except FileExistsError:
             kept.append(path)
@@ -144,7 +153,7 @@ def reset(exercise: Exercise, path: Path, confirm: Callable[[str], bool]) -> Res
             del cells[place]
     else:
         cells.insert(_place_for(original, notebook, exercise), _fitting(stub, notebook))
-    write_notebook(path, notebook_text(notebook.data, like=notebook.text))
+    replace_file(path, notebook_text(notebook.data, like=notebook.text))
     return Reset("restored" if found else "put back", backup, removed=len(found[1:]))
 
 

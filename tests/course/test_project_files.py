@@ -1,6 +1,7 @@
 """The files of the project agree with one another, and hold nothing that does not belong."""
 
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -122,10 +123,17 @@ def test_every_make_word_in_readme_and_contributing_exists():
 
 @pytest.fixture(scope="module")
 def wheel_names(tmp_path_factory):
-    """The names of the files in the wheel, built from this checkout."""
+    """The names of the files in the wheel, built where somebody has worked on the exercises."""
     folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    without = shutil.ignore_patterns(".*", "__pycache__", "_build", "dist", "my-exercises")
+    shutil.copytree(ROOT, source, ignore=without)
+    shutil.copy(ROOT / ".gitignore", source)
+    backups = source / "exercises" / ".attn-course" / "backups"
+    backups.mkdir(parents=True)
+    (backups / "01_nadaraya_watson_2026-01-01.ipynb").write_text("somebody's answers")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
     (wheel,) = folder.glob("*.whl")
     return zipfile.ZipFile(wheel).namelist()
 
@@ -135,6 +143,11 @@ def test_the_wheel_brings_every_exercise(wheel_names):
     assert exercises
     packed = [name for name in wheel_names if name.startswith("attn_course/practice/notebooks/")]
     assert sorted(Path(name).name for name in packed) == exercises
+    assert [name for name in wheel_names if ".attn-course" in name] == []
+
+
+def test_the_wheel_brings_the_figures_that_pages_state(wheel_names):
+    assert "attn_course/tasks/stated.json" in wheel_names
 
 
 def test_the_wheel_holds_the_package_and_no_solution(wheel_names):

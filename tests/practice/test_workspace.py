@@ -8,7 +8,13 @@ import pytest
 
 from attn_course.practice import workspace
 from attn_course.practice.notebook import NotebookProblem
-from attn_course.practice.workspace import WorkspaceProblem, find_notebooks, reset, start
+from attn_course.practice.workspace import (
+    WorkspaceProblem,
+    find_notebooks,
+    reset,
+    start,
+    working_folder,
+)
 from tests.practice.small_course import use_small_course
 
 
@@ -79,18 +85,26 @@ def test_start_refuses_a_file_as_folder(chapter, tmp_path):
 # find
 
 
-def test_notebooks_are_found_here_before_in_exercises_and_originals_before_copies(
-    chapter, tmp_path
-):
-    below = tmp_path / "exercises"
-    below.mkdir()
-    for path in (below / "77_small.ipynb", below / "78_b.ipynb", tmp_path / "77_small-Copy1.ipynb"):
+def test_an_original_is_found_before_its_copies(chapter, tmp_path):
+    copy, original = tmp_path / "77_small-Copy1.ipynb", tmp_path / "77_small.ipynb"
+    for path in (copy, tmp_path / "78_b.ipynb", tmp_path / "notes.ipynb"):
         path.write_text("")
+    assert find_notebooks(tmp_path) == ({"77": copy, "78": tmp_path / "78_b.ipynb"}, [])
+    original.write_text("")
     found, passed_over = find_notebooks(tmp_path)
-    assert found == {"77": tmp_path / "77_small-Copy1.ipynb", "78": below / "78_b.ipynb"}
-    assert passed_over == [below / "77_small.ipynb"]
-    (tmp_path / "77_small.ipynb").write_text("")
-    assert find_notebooks(tmp_path)[0]["77"] == tmp_path / "77_small.ipynb"
+    assert found["77"] == original
+    assert passed_over == [copy]
+
+
+def test_one_works_here_or_in_a_copy_below_or_in_the_exercises_of_a_checkout(chapter, tmp_path):
+    assert working_folder(tmp_path) == tmp_path
+    (tmp_path / ".attn-course").mkdir()  # `attn-course tasks` keeps its log in such a folder
+    for name in ("exercises", "my-exercises", "."):
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        (folder / "notes.ipynb").write_text("")
+        (folder / "77_small.ipynb").write_text("")
+        assert working_folder(tmp_path) == folder
 
 
 # reset

@@ -1,14 +1,18 @@
 """Each page can be downloaded as a notebook, without outputs: you run it yourself.
 
-The theme shows the button when a page's context names an `ipynb_source` in `_sources/`.
+The theme shows the button when a page's context names an `ipynb_source` in `_sources/`. Code that
+a page includes from the package stands in its notebook as text, since Jupyter knows no directives.
 """
 
+import re
 from pathlib import Path
 
 import jupytext
 import nbformat
+from sphinx.directives.code import LiteralIncludeReader
 
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
+INCLUDED = re.compile(r"^```\{literalinclude\} (\S+)\n((?::.*\n)*)```$", re.M)
 
 
 def setup(app):
@@ -21,9 +25,21 @@ def _offer_notebook(app, pagename, templatename, context, doctree):
         return
     target = Path(app.outdir) / "_sources" / f"{pagename}.ipynb"
     target.parent.mkdir(parents=True, exist_ok=True)
-    notebook = as_notebook(Path(app.env.doc2path(pagename)).read_text(encoding="utf-8"))
-    nbformat.write(notebook, target)
+    page = Path(app.env.doc2path(pagename))
+    text = with_code_included(page.read_text(encoding="utf-8"), page.parent, app.config)
+    nbformat.write(as_notebook(text), target)
     context["ipynb_source"] = f"{pagename}.ipynb"
+
+
+def with_code_included(text, folder, config):
+    """Return the page with the code itself in place of each `literalinclude`."""
+
+    def code_of(found):
+        options = dict(re.findall(r"^:([\w-]+): (.*)$", found[2], re.M))
+        lines, _count = LiteralIncludeReader(str(folder / found[1]), options, config).read()
+        return f"```{options.get('language', '')}\n{lines.rstrip()}\n```"
+
+    return INCLUDED.sub(code_of, text)
 
 
 def as_notebook(text):

@@ -1,0 +1,39 @@
+"""Files written in one step: whoever looks sees the old file or the new one, never half of it."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Put `text` into the file `path`, which may be there or not."""
+    path = path.resolve()  # behind a link, the file itself is replaced and the link stays
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+    with _written_beside(path, text) as name:
+        os.chmod(name, mode)
+        os.replace(name, path)
+
+
+def create_file(path: Path, text: str) -> None:
+    """Put `text` into the new file `path`; `FileExistsError` if there is one of that name."""
+    with _written_beside(path, text) as name:
+        os.chmod(name, 0o644)
+        path.touch(exist_ok=False)  # takes the name, if nobody has it: a replacement would not ask
+        os.replace(name, path)
+
+
+@contextmanager
+def _written_beside(path: Path, text: str) -> Iterator[str]:
+    """Write `text` to a file beside `path`; it is gone again if anything fails."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
+        yield name
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
