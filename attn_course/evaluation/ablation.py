@@ -50,7 +50,7 @@ def ablate(
 
     - `replace`: a dict from the path of a part to what stands there instead, such as
       `{"attention.align": uniform_weights}`; or a function that takes the model and returns it
-      changed.
+      changed. A layer in the dict is copied, and its parameters are drawn anew for each seed.
     - `train_and_score(model, seed)` trains a model in place and returns its score on data that it
       has not seen. PyTorch is seeded before each building and each training; batches that come
       from elsewhere should be drawn from `seed`, so that both arms see the same ones.
@@ -65,6 +65,8 @@ def ablate(
     >>> result.mean_difference
     0.0
     """
+    if isinstance(seeds, int):
+        raise ValueError(f"seeds must be a list of numbers, but is {seeds}: write range({seeds}).")
     if len(set(seeds)) != len(seeds) or not seeds:
         raise ValueError(f"seeds must be different numbers, at least one, but are {list(seeds)}.")
     both: dict[bool, list[float]] = {False: [], True: []}
@@ -75,10 +77,19 @@ def ablate(
             for ablated, scores in both.items():
                 model = _built(model_factory, replace, seed, ablated)
                 with seeded(seed):
-                    scores.append(float(train_and_score(model, seed)))
+                    scores.append(_number_from(train_and_score(model, seed)))
                 shown.advance()
     paired = Paired(tuple(both[False]), tuple(both[True]))
     return Ablation(paired, tuple(seeds), (sizes[0], sizes[1]), names, metric)
+
+
+def _number_from(score: Any) -> float:
+    try:
+        return float(score)
+    except (TypeError, ValueError) as fault:
+        raise ValueError(
+            f"train_and_score must return the score, one number, but returned {score!r:.60}."
+        ) from fault
 
 
 def _built(
@@ -101,8 +112,22 @@ def _built(
                 )
             return changed
         for path, part in replace.items():
-            _put(model, path, copy.deepcopy(part))
+            _put(model, path, _drawn_anew(path, copy.deepcopy(part)))
     return model
+
+
+def _drawn_anew(path: str, part: Any) -> Any:
+    """Return the part with fresh parameters: a seed that drew only half of a model is none."""
+    for layer in part.modules() if hasattr(part, "modules") else ():
+        if hasattr(layer, "reset_parameters"):
+            layer.reset_parameters()
+        elif any(True for _parameter in layer.parameters(recurse=False)):
+            raise ValueError(
+                f"the parameters of {path!r} can't be drawn anew for each seed, since "
+                f"{type(layer).__name__} has no reset_parameters. Give a function instead, which "
+                "builds the part: replace=lambda model: …, ending with the model."
+            )
+    return part
 
 
 def _put(model: "nn.Module", path: str, part: Any) -> None:
@@ -115,6 +140,8 @@ def _put(model: "nn.Module", path: str, part: Any) -> None:
                 "Paths are those of model.named_modules(), or end in an attribute."
             )
         owner, place = place, getattr(place, step)
+    if name in getattr(owner, "_modules", {}):
+        delattr(owner, name)  # or PyTorch would take nothing but a layer in its place
     setattr(owner, name, part)
 
 
@@ -179,24 +206,32 @@ class Ablation:
             return [_("One seed: there is no spread, and nothing can be tested.")]
         if isnan(paired.sd):
             return [_("Some scores are not finite numbers, so nothing can be tested.")]
+        return [*self._by_spread(), *self._by_signs()]
+
+    def _by_spread(self) -> list[str]:
+        """Return what the spread of the differences says: interval, t-test, effect size."""
+        paired = self.paired
+        if paired.sd == 0:
+            return [_("Every seed gives the same difference: there is no spread to test by.")]
         low, high = paired.interval()
         said = [
             _("{metric} over {n} seeds; 95% interval of the difference: {low} to {high}.").format(
                 metric=self.metric, n=paired.n, low=_number(low), high=_number(high)
             ),
-            _("Paired t-test: p = {p:.2g}.").format(p=paired.p_t),
-            _("Effect size: d_z = {d:.3g}, without the bias of few seeds {g:.3g}.").format(
-                d=paired.d_z, g=paired.g_z
-            ),
+            _("Paired t-test: p = {p:.2g}, if the differences are normal.").format(p=paired.p_t),
+            _("Effect size: d_z = {d:.3g}.").format(d=paired.d_z),
         ]
-        if paired.sd == 0:
-            said.append(_("Every seed gives the same difference: there is no spread to test by."))
-        if not isnan(paired.p_flip):
-            sentence = _(
-                "Exact sign-flip test: p = {p:.2g} (not below {least:.2g} with {n} seeds)."
-            )
-            said.append(sentence.format(p=paired.p_flip, least=paired.smallest_p_flip, n=paired.n))
+        if not isnan(paired.g_z):
+            said.append(_("Without the bias of few seeds: g_z = {g:.3g}.").format(g=paired.g_z))
         return said
+
+    def _by_signs(self) -> list[str]:
+        """Return what the signs of the differences say, which assumes nothing."""
+        paired = self.paired
+        if isnan(paired.p_flip):
+            return []
+        sentence = _("Exact sign-flip test: p = {p:.2g} (not below {least:.2g} with {n} seeds).")
+        return [sentence.format(p=paired.p_flip, least=paired.smallest_p_flip, n=paired.n)]
 
     def text(self) -> str:
         """Return table and sentences for a terminal."""

@@ -102,6 +102,11 @@ def precision_recall_f1(
                 f"average='binary' is for two classes, but there are {len(order)}: {order!r:.80}. "
                 "Say average='macro', 'micro' or 'none'."
             )
+        if len(order) == 2 and positive not in order:
+            raise ValueError(
+                f"positive is {positive!r}, but the classes are {order!r}. "
+                f"Say which of them counts: positive={order[-1]!r}."
+            )
         place = [label == positive for label in order]
         hits, named, present = (np.sum(x[place]) for x in (hits, named, present))
     elif average == "micro":

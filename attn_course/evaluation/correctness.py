@@ -61,6 +61,10 @@ def _prepared(weights: Array, right: Array, mask: Array | None) -> tuple[Any, Ar
     """Return the library, the weights that may be seen, and the right keys among them."""
     xp = namespace(weights=weights, right=right, mask=mask)
     _require_right(right, weights)
+    if bool(xp.any(weights < 0)):
+        raise ValueError(
+            "weights must not be negative, but some are. If these are scores, take their softmax."
+        )
     right = xp.broadcast_to(right, weights.shape)
     if mask is None:
         return xp, weights, right

@@ -50,6 +50,7 @@ def jsd(one: Array, other: Array) -> Array:
     >>> round(float(jsd(np.array([1.0, 0.0]), np.array([0.0, 1.0]))), 3)
     0.693
     """
+    _library(one, other)
     middle = (one + other) / 2
     return (kl(one, middle) + kl(other, middle)) / 2
 
@@ -88,9 +89,11 @@ def _log(xp: Any, numbers: Array, where: Array, ones: Array) -> Array:
 
 def _library(one: Array, other: Array) -> Any:
     xp = namespace(one=one, other=other)
-    if one.ndim == 0 or one.shape[-1] != other.shape[-1]:
+    axes = zip(reversed(shape(one)), reversed(shape(other)), strict=False)
+    same_last = one.ndim > 0 and other.ndim > 0 and one.shape[-1] == other.shape[-1]
+    if not same_last or any(n != m and 1 not in (n, m) for n, m in axes):
         raise ValueError(
-            "two distributions are compared entry by entry, so they need the same last axis: "
-            f"the first is {shape(one)}, the other {shape(other)}."
+            "two distributions are compared entry by entry, so they need the same last axis, and "
+            f"axes before it that fit: the first is {shape(one)}, the other {shape(other)}."
         )
     return xp

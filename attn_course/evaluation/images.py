@@ -121,7 +121,7 @@ def _local_mean(image: Array, weights: list[float]) -> Array:
 
 def _two_images(image: Array, other: Array, data_range: float) -> tuple[Any, Array, Array]:
     xp = namespace(image=image, other=other)
-    require_shape(shape(image), "as image is,", other=other)
+    require_shape(shape(image), "the shape of image", other=other)
     if 0 in shape(image):
         raise ValueError(f"the images have no pixels: they are {shape(image)}.")
     if not 0 < data_range < inf:

@@ -150,8 +150,8 @@ def link_counts(
     predicted: Iterable[Link], sure: Iterable[Link], possible: Iterable[Link] | None = None
 ) -> LinkCounts:
     """Count links of one sentence pair; every sure link must be among the possible ones."""
-    drawn, certain = set(predicted), set(sure)
-    allowed = certain if possible is None else set(possible)
+    drawn, certain = _as_links("predicted", predicted), _as_links("sure", sure)
+    allowed = certain if possible is None else _as_links("possible", possible)
     if not certain <= allowed:
         missing = sorted(certain - allowed)[:3]
         raise ValueError(
@@ -159,6 +159,17 @@ def link_counts(
             "Write possible | sure if yours are kept apart; otherwise see whether they are swapped."
         )
     return LinkCounts(len(drawn), len(certain), len(drawn & certain), len(drawn & allowed))
+
+
+def _as_links(name: str, pairs: Iterable[Link]) -> set[Link]:
+    """Return the pairs as a set; lists of two will do as well as tuples."""
+    try:
+        return {(int(target), int(source)) for target, source in pairs}
+    except (TypeError, ValueError) as fault:
+        raise ValueError(
+            f"{name} must be pairs of positions (target, source), such as {{(0, 0), (1, 2)}}, "
+            f"but is {pairs!r:.60}."
+        ) from fault
 
 
 def alignment_error_rate(
@@ -187,6 +198,8 @@ def corpus_alignment_error_rate(
             "each sentence pair needs its sets of links, but predicted has "
             f"{len(predicted)}, sure {len(sure)}, possible {len(allowed)}."
         )
+    if not predicted:
+        raise ValueError("there is nothing to score: predicted, sure and possible are empty.")
     total = LinkCounts(0, 0, 0, 0)
     for drawn, certain, maybe in zip(predicted, sure, allowed, strict=True):
         total += link_counts(drawn, certain, maybe)

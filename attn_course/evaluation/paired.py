@@ -59,12 +59,13 @@ class Paired:
     def p_t(self) -> float:
         """Two-sided p of the paired t-test: are the differences 0 on average?
 
-        It assumes normal differences. Without spread it is 0, or 1 where all differences are 0.
+        It assumes normal differences. Without spread there is nothing to test by: NaN, or 1 where
+        all differences are 0.
         """
         if isnan(self.sd):
             return nan
         if self.sd == 0:
-            return 1.0 if self.mean == 0 else 0.0
+            return 1.0 if self.mean == 0 else nan
         from scipy import stats
 
         return float(stats.ttest_rel(self.ones, self.others).pvalue)

@@ -28,7 +28,7 @@ def attention_rollout(layers: Sequence[Array], residual: float = 0.5, heads: boo
     array([[0.625, 0.375],
            [0.375, 0.625]])
     """
-    if not layers:
+    if len(layers) == 0:
         raise ValueError("rollout needs the weights of at least one layer, but there are none.")
     if not 0 <= residual <= 1:
         raise ValueError(f"residual is a share from 0 to 1, but is {residual}.")

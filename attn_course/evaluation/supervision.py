@@ -1,7 +1,7 @@
 r"""Supervised attention: a second loss that teaches where to look.
 
 $L = L_{\text{task}} + \lambda L_{\text{att}}$, where $L_{\text{att}}$ compares the weights
-`(..., q, k)` with gold ones of the same shape. In a training loop it is one line:
+`(..., q, k)` with gold ones that broadcast to them. In a training loop it is one line:
 
     supervision = SupervisedAttention(weight=0.3)
     …
@@ -35,7 +35,8 @@ def gold_distribution(right: Array, mask: Array | None = None, smoothing: float 
     if not 0 <= smoothing < 1:
         raise ValueError(f"smoothing is a share from 0 to below 1, but is {smoothing}.")
     keys = xp.ones_like(right) if mask is None else mask
-    marked = xp.astype(right & keys, xp.float64)
+    right = right & keys
+    marked = xp.astype(right, xp.float64)
     count = xp.sum(marked, axis=-1, keepdims=True)
     at_gold = marked / xp.where(count > 0, count, xp.ones_like(count))
     if smoothing == 0:
@@ -105,7 +106,10 @@ class SupervisedAttention:
 def _prepared(weights: Array, gold: Array, mask: Array | None) -> tuple[Any, Array, Array]:
     """Return the library, and weights and gold with 0 behind the mask, of the weights' dtype."""
     xp = namespace(weights=weights, gold=gold, mask=mask)
-    require_shape(shape(weights), "the shape of the weights", gold=gold)
+    try:
+        gold = xp.broadcast_to(gold, weights.shape)  # (batch, 1, q, k) teaches every head
+    except (ValueError, RuntimeError):
+        require_shape(shape(weights), "the shape of the weights", gold=gold)
     if "bool" in str(gold.dtype):
         raise ValueError(
             "gold must be a distribution over keys here, but is boolean. "

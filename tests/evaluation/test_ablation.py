@@ -79,16 +79,43 @@ def test_both_arms_start_from_the_same_numbers_and_random_state():
 def test_a_part_that_is_put_in_is_fresh_for_every_seed():
     part = nn.Linear(2, 3)
     before = part.weight.detach().clone()
+    starts = []
 
     def spoil(model, seed):
         with torch.no_grad():
             start = model[0].weight.abs().max().item()
+            starts.append(start)
             model[0].weight.fill_(99.0)
         return start
 
     result = ablate(lambda: nn.Sequential(nn.Linear(2, 3)), {"0": part}, spoil, seeds=[0, 1])
     assert max(result.paired.others) < 1
     assert torch.equal(part.weight, before)
+    assert len(set(starts)) == 4  # each seed draws the part anew, and not as the factory's
+
+
+def test_a_part_whose_parameters_can_not_be_drawn_anew_is_refused():
+    class Bare(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.ones(9))
+
+    with pytest.raises(ValueError, match="Bare has no reset_parameters"):
+        ablate(lambda: nn.Sequential(nn.Linear(2, 3)), {"0": Bare()}, lambda *_: 0.0)
+
+
+def test_a_function_can_take_the_place_of_a_layer():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.align = nn.Softmax(dim=-1)
+
+    def score(model, _seed):
+        return float(model.align(torch.tensor([[0.0, 9.0]]))[0, 0])
+
+    result = ablate(Model, {"align": uniform_weights}, score, seeds=[0])
+    assert result.paired.others == (0.5,)
+    assert result.paired.ones[0] < 0.01
 
 
 def test_a_function_can_replace_too():
@@ -153,7 +180,10 @@ def test_a_training_that_diverged_is_said():
 def test_no_spread_is_said():
     text = scored([1.0, 1.0, 1.0], [0.5, 0.5, 0.5]).text()
     assert "Every seed gives the same difference" in text
-    assert "d_z = inf" in text
+    assert "sign-flip test: p = 0.25" in text
+    assert "t-test" not in text  # there is no spread, so it has nothing to say
+    assert "nan" not in text
+    assert "inf" not in text
 
 
 def test_html_is_a_table_and_escapes_names():
@@ -189,9 +219,12 @@ def test_uniform_weights_are_equal_over_the_mask():
         ({"replace": lambda model: None}, "replace must return the changed model"),
         ({"seeds": []}, "seeds must be different numbers"),
         ({"seeds": [1, 1]}, "seeds must be different numbers"),
+        ({"seeds": 5}, r"write range\(5\)"),
+        ({"train_and_score": lambda *_: None}, "must return the score"),
     ],
 )
 def test_what_does_not_fit_gets_a_sentence(options, sentence):
-    settings = {"replace": {"attention.align": uniform_weights}} | options
+    replace = {"attention.align": uniform_weights}
+    settings = {"replace": replace, "train_and_score": lambda *_: 0.0} | options
     with pytest.raises(ValueError, match=sentence):
-        ablate(lookup_model, train_and_score=lambda *_: 0.0, **settings)
+        ablate(lookup_model, **settings)

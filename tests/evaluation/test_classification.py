@@ -128,6 +128,8 @@ def test_where_f1_misleads_it_depends_on_which_class_is_called_positive():
             "Say average='macro', 'micro' or 'none'",
         ),
         (lambda: precision_recall_f1([1], [1], average="all"), "binary, none, macro, micro"),
+        (lambda: precision_recall_f1(["a", "b"], ["a", "b"]), "positive is 1, but the classes are"),
+        (lambda: precision_recall_f1([0, 2], [0, 2]), "positive=2"),
         (
             lambda: precision_recall_f1([1], [1], zero_division=float("nan")),
             "zero_division must be between 0 and 1, but is nan",

@@ -139,6 +139,12 @@ def test_nan_in_the_weights_is_not_left_out():
     assert math.isnan(attention_correctness(np.array([[np.nan, 0.1], [1.0, 0.0]]), right))
 
 
+def test_scores_are_not_taken_for_weights():
+    right = np.array([[True, False]])
+    with pytest.raises(ValueError, match="take their softmax"):
+        attention_correctness(np.array([[1.5, -0.5]]), right)
+
+
 def test_where_nothing_is_right_there_is_nothing_to_score():
     with pytest.raises(ValueError, match="no row has a right key"):
         attention_correctness(np.ones((2, 3)), np.zeros((2, 3), bool))

@@ -5,7 +5,17 @@ import torch
 from torch import nn
 
 from attn_course.alignment import softmax
-from attn_course.evaluation.explanation.explainable import ExplainableTaskModel, uniform_over
+from attn_course.evaluation.explanation import (
+    ExplainableTaskModel,
+    find_adversaries,
+    gradient_importance,
+    leave_one_out,
+    permutation_tvd,
+    require_explainable,
+    run_lab,
+    uniform_tvd,
+)
+from attn_course.evaluation.explanation.explainable import uniform_over
 from tests.evaluation.explained_models import (
     BATCH,
     CLASSES,
@@ -106,3 +116,73 @@ def test_several_queries_and_attention_without_alignment_are_refused():
     bare.attention = nn.Identity()
     with pytest.raises(ValueError, match="Identity has no `align`"):
         ExplainableTaskModel(bare)
+
+
+# The contract, tried before a test begins
+
+
+class Changed(ExplainableTaskModel):
+    """A model that breaks the contract in one way."""
+
+    def __init__(self, change):
+        super().__init__(task_model())
+        self.change = change
+
+    def predict_from(self, embeddings, mask, inputs, weights=None):
+        return self.change(super().predict_from, embeddings, mask, inputs, weights)
+
+
+def ignores_what_is_forced(predict, embeddings, mask, inputs, weights):
+    return predict(embeddings, mask, inputs)
+
+
+def gives_logits(predict, embeddings, mask, inputs, weights):
+    probabilities, used = predict(embeddings, mask, inputs, weights)
+    return probabilities.log() + 1, used
+
+
+def keeps_an_axis_for_queries(predict, embeddings, mask, inputs, weights):
+    probabilities, used = predict(embeddings, mask, inputs, weights)
+    return probabilities, used[:, None]
+
+
+def drops_out(predict, embeddings, mask, inputs, weights):
+    return predict(nn.functional.dropout(embeddings), mask, inputs, weights)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (ignores_what_is_forced, "others came back"),
+        (gives_logits, "take their softmax"),
+        (keeps_an_axis_for_queries, "Choose one query and one head"),
+        (drops_out, r"call .eval\(\)"),
+    ],
+)
+def test_a_model_that_breaks_the_contract_is_told_before_it_is_judged(change, sentence):
+    inputs = token_inputs()
+    generator = torch.Generator().manual_seed(0)
+    tests = (
+        uniform_tvd,
+        gradient_importance,
+        leave_one_out,
+        lambda model, inputs: permutation_tvd(model, inputs, generator, number=1),
+        lambda model, inputs: find_adversaries(model, inputs, generator, steps=1),
+    )
+    for test in tests:
+        with pytest.raises(ValueError, match=sentence):
+            test(Changed(change), inputs)
+
+
+def test_a_mask_of_numbers_is_told():
+    class Numbers(ExplainableTaskModel):
+        def mask(self, inputs):
+            return super().mask(inputs).double()
+
+    with pytest.raises(ValueError, match="mask must be boolean"):
+        require_explainable(Numbers(task_model()), token_inputs())
+
+
+def test_the_lab_is_for_its_own_models():
+    with pytest.raises(ValueError, match="call the tests one by one"):
+        run_lab(explained())

@@ -124,7 +124,7 @@ IMAGE = np.ones((H, W))
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: psnr(IMAGE, IMAGE.T, data_range=1), "other must be as image is, = (17, 23)"),
+        (lambda: psnr(IMAGE, IMAGE.T, data_range=1), "other must be the shape of image = (17, 23)"),
         (lambda: ssim(IMAGE, IMAGE[:5], data_range=1), "but is (5, 23)"),
         (lambda: psnr(IMAGE[:0], IMAGE[:0], data_range=1), "the images have no pixels"),
         (lambda: psnr(IMAGE, IMAGE, data_range=0), "data_range must be above 0, but is 0"),

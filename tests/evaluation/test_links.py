@@ -206,3 +206,15 @@ def test_nan_is_no_link():
 def test_a_corpus_of_unequal_lengths_is_refused():
     with pytest.raises(ValueError, match="predicted has 1, sure 2, possible 2"):
         corpus_alignment_error_rate([set()], [set(), set()])
+
+
+def test_a_corpus_of_nothing_is_not_perfect():
+    with pytest.raises(ValueError, match="nothing to score"):
+        corpus_alignment_error_rate([], [])
+
+
+def test_links_are_pairs_in_tuples_or_lists():
+    assert alignment_error_rate([[0, 0], [1, 2]], {(0, 0), (1, 2)}) == 0
+    for wrong in ("0-0", [0, 1], [(0, 1, 2)]):
+        with pytest.raises(ValueError, match="predicted must be pairs of positions"):
+            alignment_error_rate(wrong, {(0, 0)})

@@ -63,3 +63,9 @@ def test_errors_say_what_to_do():
         attention_rollout([np.ones((3, 5))])
     with pytest.raises(ValueError, match=r"must be \(..., head, n, n\)"):
         attention_rollout([np.ones((3, 3))], heads=True)
+
+
+def test_layers_may_come_in_one_array():
+    np.testing.assert_array_equal(
+        attention_rollout(np.stack(layers())), attention_rollout(layers())
+    )

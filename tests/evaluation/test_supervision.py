@@ -164,3 +164,21 @@ def test_errors_say_what_to_do():
         SupervisedAttention(weight=-1)
     with pytest.raises(ValueError, match="smoothing is a share"):
         gold_distribution(np.ones((2, 3), bool), smoothing=1.0)
+
+
+def test_one_gold_teaches_every_head():
+    scores, mask, right = draw(0)
+    heads = torch.stack([scores, 2 * scores, -scores], dim=1)  # (B, 3, Q, K)
+    weights = softmax(heads, mask[:, None])
+    one = SupervisedAttention(smoothing=0.1)(weights, right[:, None], mask[:, None])
+    each = right[:, None].expand(heads.shape)
+    torch.testing.assert_close(
+        one, SupervisedAttention(smoothing=0.1)(weights, each, mask[:, None])
+    )
+
+
+def test_a_mask_of_padding_broadcasts_to_the_gold():
+    right = np.array([[True, False, True], [False, True, False]])
+    mask = np.array([True, True, False])
+    wanted = [[0.95, 0.05, 0], [0.05, 0.95, 0]]
+    np.testing.assert_allclose(gold_distribution(right, mask, smoothing=0.1), wanted)

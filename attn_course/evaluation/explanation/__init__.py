@@ -9,7 +9,11 @@
 from attn_course.evaluation.explanation.adversary import Adversaries, find_adversaries
 from attn_course.evaluation.explanation.bench import LabSettings
 from attn_course.evaluation.explanation.consistent import SweepPoint, sweep, train_adversary
-from attn_course.evaluation.explanation.explainable import Explainable, ExplainableTaskModel
+from attn_course.evaluation.explanation.explainable import (
+    Explainable,
+    ExplainableTaskModel,
+    require_explainable,
+)
 from attn_course.evaluation.explanation.frozen import token_mlp, train_imposed
 from attn_course.evaluation.explanation.importance import (
     agreement,
@@ -33,6 +37,7 @@ __all__ = [
     "gradient_importance",
     "leave_one_out",
     "permutation_tvd",
+    "require_explainable",
     "run_lab",
     "seed_variance",
     "sweep",

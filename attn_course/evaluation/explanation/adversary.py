@@ -20,7 +20,11 @@ from torch import Tensor
 
 from attn_course.alignment import softmax
 from attn_course.evaluation.divergences import jsd, jsd_ceiling, tvd
-from attn_course.evaluation.explanation.explainable import Explainable, Inputs
+from attn_course.evaluation.explanation.explainable import (
+    Explainable,
+    Inputs,
+    require_explainable,
+)
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,7 @@ def find_adversaries(
     Of each path the feasible weights furthest away are kept, since its end may lie a hair outside
     the bound; a path that never was feasible keeps its end.
     """
+    require_explainable(model, inputs)
     with torch.no_grad():
         prediction, learned = model.predict(inputs)
     mask = model.mask(inputs)

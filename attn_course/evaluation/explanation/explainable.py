@@ -7,6 +7,10 @@
 - `embed` gives the vectors of the tokens, before anything mixes them.
 - `predict_from` runs all the rest: encoder, attention, output. It must take forced weights in place
   of its own, and must not look at tokens behind the mask, not even in the encoder.
+- It must answer the same to the same question: switch dropout off with `.eval()`.
+
+`require_explainable` tries all this before a test begins. A model that ignored the forced weights
+would pass for one that does not need its attention.
 """
 
 from abc import ABC, abstractmethod
@@ -49,6 +53,41 @@ class Explainable(ABC):
     def predict(self, inputs: Inputs, weights: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Return probabilities and the weights used, for inputs as they are."""
         return self.predict_from(self.embed(inputs), self.mask(inputs), inputs, weights)
+
+
+@torch.no_grad()
+def require_explainable(model: Explainable, inputs: Inputs) -> None:
+    """Raise unless the model answers these inputs as `Explainable` demands."""
+    mask = model.mask(inputs)
+    if mask.dtype != torch.bool or mask.ndim != 2:
+        raise ValueError(
+            f"mask must be boolean (batch, n), but has dtype {mask.dtype} and shape "
+            f"{tuple(mask.shape)}."
+        )
+    probabilities, weights = model.predict(inputs)
+    if weights.shape != mask.shape:
+        raise ValueError(
+            f"weights must be (batch, n) = {tuple(mask.shape)}, but are {tuple(weights.shape)}. "
+            "Choose one query and one head."
+        )
+    sums = probabilities.sum(dim=-1)
+    if bool((probabilities < 0).any()) or not torch.allclose(
+        sums, torch.ones_like(sums), atol=1e-3
+    ):
+        raise ValueError(
+            "predict_from must return probabilities, which are positive and add up to 1. "
+            "If these are logits, take their softmax."
+        )
+    if not torch.allclose(model.predict(inputs)[0], probabilities, atol=1e-5):
+        raise ValueError(
+            "the same inputs got two different predictions. Switch dropout off: call .eval()."
+        )
+    forced = uniform_over(mask).to(weights.dtype)
+    if not torch.allclose(model.predict(inputs, forced)[1], forced, atol=1e-5):
+        raise ValueError(
+            "weights that are forced on the model must be used and returned as they are, "
+            "but others came back. See that predict_from puts them in place of its own."
+        )
 
 
 class ExplainableTaskModel(Explainable):

@@ -10,7 +10,11 @@ from torch import Tensor
 
 from attn_course._arrays import require_choice
 from attn_course.evaluation.divergences import tvd
-from attn_course.evaluation.explanation.explainable import Explainable, Inputs
+from attn_course.evaluation.explanation.explainable import (
+    Explainable,
+    Inputs,
+    require_explainable,
+)
 from attn_course.evaluation.rank_correlation import kendall
 
 FORMS = ("one_hot", "norm")
@@ -29,6 +33,7 @@ def gradient_importance(model: Explainable, inputs: Inputs, form: str = "one_hot
     with attention is 1, and means nothing.
     """
     require_choice("form", form, FORMS)
+    require_explainable(model, inputs)
     with torch.no_grad():
         _predictions, weights = model.predict(inputs)
         mask = model.mask(inputs)
@@ -47,6 +52,7 @@ def leave_one_out(model: Explainable, inputs: Inputs) -> Tensor:
 
     The token is masked, so the others share its weight. A masked token changes nothing: 0.
     """
+    require_explainable(model, inputs)
     embeddings, mask = model.embed(inputs), model.mask(inputs)
     whole, _weights = model.predict_from(embeddings, mask, inputs)
     changes = []

@@ -26,6 +26,11 @@ def run_lab(settings: LabSettings | None = None, progress: bool = False) -> LabR
     """Run every test on the task that needs attention and on the one that doesn't."""
     from attn_course.tasks.importance import MajorityOfWords, TellingWord
 
+    if settings is not None and not isinstance(settings, LabSettings):
+        raise ValueError(
+            f"run_lab takes LabSettings, but came with a {type(settings).__name__}: it trains the "
+            "course's own models. For yours, call the tests one by one, such as permutation_tvd."
+        )
     chosen = settings or LabSettings()
     benches = {
         "needed": Bench(TellingWord(), chosen),

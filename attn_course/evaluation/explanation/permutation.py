@@ -11,7 +11,12 @@ import torch
 from torch import Tensor
 
 from attn_course.evaluation.divergences import tvd
-from attn_course.evaluation.explanation.explainable import Explainable, Inputs, uniform_over
+from attn_course.evaluation.explanation.explainable import (
+    Explainable,
+    Inputs,
+    require_explainable,
+    uniform_over,
+)
 
 
 @torch.no_grad()
@@ -23,6 +28,7 @@ def permutation_tvd(
     Over `number` random permutations of the weights among the tokens there are. Plot it against
     the largest weight: peaked weights that can be shuffled freely are the finding of the paper.
     """
+    require_explainable(model, inputs)
     probabilities, weights = model.predict(inputs)
     mask = model.mask(inputs)
     changes = [
@@ -43,6 +49,7 @@ def permuted(weights: Tensor, mask: Tensor, generator: torch.Generator) -> Tenso
 @torch.no_grad()
 def uniform_tvd(model: Explainable, inputs: Inputs) -> Tensor:
     r"""$\mathrm{TVD}(\hat y(x, 1/n), \hat y(x, \hat a))$: `(batch,)`, under equal weights."""
+    require_explainable(model, inputs)
     probabilities, _weights = model.predict(inputs)
     forced = uniform_over(model.mask(inputs)).to(probabilities.dtype)
     return tvd(model.predict(inputs, forced)[0], probabilities)
