@@ -6,6 +6,7 @@ libraries differ, and the checks that turn a bad input into a sentence that help
 """
 
 from collections.abc import Iterable
+from itertools import zip_longest
 from typing import Any, TypeAlias
 
 import array_api_compat
@@ -36,15 +37,42 @@ def namespace(**arrays: Array | None) -> Any:
 
 
 def softmax_along(xp: Any, scores: Array, axis: int) -> Array:
-    """Return exp(scores) / sum(exp(scores)) along `axis`, without overflow.
+    """Return exp(scores) / sum(exp(scores)) along `axis`.
 
-    The array API standard has no softmax. PyTorch's own is faster than the three steps below,
-    so it is used where the scores are PyTorch's.
+    Nothing overflows: the largest score is taken off first.
+    The array API standard has no softmax. PyTorch's own is faster than
+    the three steps below, so it is used where the scores are PyTorch's.
     """
     if array_api_compat.is_torch_array(scores):
         return xp.softmax(scores, dim=axis)
-    exponentials = xp.exp(scores - xp.max(scores, axis=axis, keepdims=True))
+    largest = xp.max(scores, axis=axis, keepdims=True)
+    exponentials = xp.exp(scores - largest)
     return exponentials / xp.sum(exponentials, axis=axis, keepdims=True)
+
+
+def floating_dtype(xp: Any, *arrays: Array) -> Any:
+    """Return the widest floating dtype of the arrays; the library's own where none has one."""
+    present = {array.dtype for array in arrays if array is not None}
+    own = [dtype for dtype in present if xp.isdtype(dtype, "real floating")]
+    return xp.result_type(*own) if own else xp.asarray(0.0).dtype
+
+
+def as_floats(xp: Any, *arrays: Array) -> tuple[Array, ...]:
+    """Return the arrays in one floating dtype, the widest of theirs; None stays None.
+
+    NumPy does so by itself; PyTorch multiplies matrices of one dtype only.
+    """
+    dtype = floating_dtype(xp, *arrays)
+    return tuple(a if a is None or a.dtype == dtype else xp.astype(a, dtype) for a in arrays)
+
+
+def at_least(xp: Any, dtype: Any, array: Array) -> Array:
+    """Return the array in `dtype`, or in its own where that is wider.
+
+    For sums and counts over many keys: half precision has no number 257 (bfloat16), none of 2049
+    (float16).
+    """
+    return xp.astype(array, xp.result_type(floating_dtype(xp, array), dtype), copy=False)
 
 
 def require_same_width(queries: Array, keys: Array, formula: str) -> None:
@@ -103,22 +131,40 @@ def require_keys(scores: Array, axis: int) -> None:
         )
 
 
-def require_mask(mask: Array, scores: Array) -> None:
+def require_mask(mask: Array, scores: Array, name: str = "mask") -> None:
     """Raise unless `mask` is boolean and broadcasts to the shape of `scores`."""
     if "bool" not in str(mask.dtype):
         raise ValueError(
-            f"mask must be boolean with True where a query may attend, but has dtype {mask.dtype}. "
-            "Write mask > 0, mask.bool() or mask.astype(bool)."
+            f"{name} must be boolean with True where a query may attend, but has dtype "
+            f"{mask.dtype}. Write {name} > 0, {name}.bool() or {name}.astype(bool)."
         )
-    missing = scores.ndim - mask.ndim
-    fits = missing >= 0 and all(
-        m in (1, s) for m, s in zip(mask.shape, tuple(scores.shape)[missing:], strict=True)
-    )
-    if not fits:
+    if not broadcasts(shape(mask), shape(scores)):
         raise ValueError(
-            f"mask must broadcast to the scores {shape(scores)}, but is {shape(mask)}. "
-            "A mask over padded keys is (..., 1, k): write mask[..., None, :]."
+            f"{name} must broadcast to the scores {shape(scores)}, but is {shape(mask)}. "
+            f"A {name} over padded keys is (..., 1, k): write {name}[..., None, :]."
         )
+
+
+def broadcasts(given: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Tell whether the shape `given` can be stretched to the shape `wanted`."""
+    missing = len(wanted) - len(given)
+    return missing >= 0 and all(g in (1, w) for g, w in zip(given, wanted[missing:], strict=True))
+
+
+def batch_shape(**arrays: Array) -> tuple[int, ...]:
+    """Return the leading axes, all but the last two, that the arrays share; raise if they don't."""
+    axes = zip_longest(*(reversed(shape(array)[:-2]) for array in arrays.values()), fillvalue=1)
+    shared = []
+    for sizes in axes:
+        longer = [size for size in sizes if size != 1] or [1]
+        if any(size != longer[0] for size in longer):
+            shapes = ", ".join(f"{name} are {shape(array)}" for name, array in arrays.items())
+            raise ValueError(
+                f"the leading axes do not fit: {shapes}. "
+                "All axes before the last two must be the same, or 1."
+            )
+        shared.append(longer[0])
+    return tuple(reversed(shared))
 
 
 def shape(array: Array) -> tuple[int, ...]:

@@ -24,6 +24,10 @@ import numpy as np
 
 from attn_course._arrays import (
     Array,
+    as_floats,
+    at_least,
+    broadcasts,
+    floating_dtype,
     namespace,
     require_axes,
     require_keys,
@@ -38,91 +42,129 @@ from attn_course.activations import Activation, activation, sigmoid
 
 
 def softmax(
-    scores: Array, mask: Array | None = None, temperature: float = 1.0, axis: int = -1
+    scores: Array,
+    mask: Array | None = None,
+    temperature: float | Array = 1.0,
+    axis: int = -1,
 ) -> Array:
-    r"""$a_l = \exp(e_l) / \sum_j \exp(e_j)$, survey (25): soft or global alignment.
+    r"""$a_l = \exp(e_l) / \sum_j \exp(e_j)$, survey (25): soft alignment.
 
-    `temperature` divides the scores first: towards 0 the weights become one-hot, towards
-    infinity uniform. With a `mask` the sum runs over the keys the query may attend to.
+    `temperature` divides the scores first: towards 0 the weights become
+    one-hot, towards infinity uniform. With a `mask` the sum runs over the
+    keys the query may attend to.
 
     >>> import numpy as np
     >>> softmax(np.array([[1.0, 1.0, 1.0, 1.0]]))
     array([[0.25, 0.25, 0.25, 0.25]])
-    >>> softmax(np.array([[1.0, 1.0], [1.0, 1.0]]), mask=np.array([[True, False], [False, False]]))
+    >>> mask = np.array([[True, False], [False, False]])
+    >>> softmax(np.ones((2, 2)), mask)
     array([[1., 0.],
            [0., 0.]])
     """
-    xp = namespace(scores=scores, mask=mask)
-    require_keys(scores, axis)
+    xp, scores = _floating(scores, mask, axis)
     if not temperature > 0:
         raise ValueError(
             f"temperature must be above 0, but is {temperature}. "
-            "For one-hot weights take the largest score instead of temperature 0."
+            "For one-hot weights take the largest score instead."
         )
-    if temperature != 1.0:
-        scores = scores / temperature
+    if not isinstance(temperature, float) or temperature != 1.0:
+        scores = scores / temperature  # a trained 1.0 keeps its gradient
     if mask is None:
         return softmax_along(xp, scores, axis)
     hidden, row_lives = _hide(xp, scores, mask, axis)
     weights = softmax_along(xp, hidden, axis)
-    # exp(-inf) is 0: only the rows that are masked out whole still have weights to lose.
+    # exp(-inf) is 0: only rows masked out whole have weights to lose.
     return weights * xp.astype(row_lives, weights.dtype)
 
 
 def sparsemax(scores: Array, mask: Array | None = None) -> Array:
-    r"""$a = \arg\min_{p \in \Delta} \lVert p - e \rVert^2$ (Martins & Astudillo, 2016).
+    r"""$a = \arg\min_{p \in \Delta} \lVert p - e \rVert^2$.
 
-    The nearest point of the simplex: $a_l = \max(0, e_l - \tau)$, with $\tau$ such that the weights
-    add up to 1. Keys that score far below the best get exactly 0.
+    Martins & Astudillo (2016). The nearest point of the simplex:
+    $a_l = \max(0, e_l - \theta)$, with $\theta$ such that the weights add up
+    to 1. Keys that score far below the best get exactly 0.
 
     >>> import numpy as np
     >>> sparsemax(np.array([[1.0, 0.8, -1.0]]))
     array([[0.6, 0.4, 0. ]])
     """
-    xp, e, alive = _sorted_ready(scores, mask)
+    xp, e, rank = _sortable(scores, mask)
     descending = xp.sort(e, axis=-1, descending=True)
-    rank = xp.astype(xp.arange(1, e.shape[-1] + 1), e.dtype)
-    excess = xp.cumulative_sum(descending, axis=-1) - 1
-    size = xp.sum(xp.astype(rank * descending > excess, e.dtype), axis=-1, keepdims=True)
-    at = xp.astype(rank == size, e.dtype)
-    threshold = xp.sum(at * excess, axis=-1, keepdims=True) / size
-    weights = xp.where(e > threshold, e - threshold, xp.zeros_like(e))
-    return weights if alive is None else xp.where(alive, weights, xp.zeros_like(weights))
+    # With the r best keys kept, e - theta adds up to 1 for this theta.
+    theta = (xp.cumulative_sum(descending, axis=-1) - 1) / rank
+    threshold = _at_last(xp, theta, rank, kept=descending > theta)
+    weights = _excess(xp, e, threshold)
+    return _like_scores(xp, weights, scores, mask)
 
 
 def entmax15(scores: Array, mask: Array | None = None) -> Array:
-    r"""$a_l = \max(0, e_l/2 - \tau)^2$ (Peters et al., 2019): half way from softmax to sparsemax.
+    r"""$a_l = \max(0, e_l/2 - \theta)^2$ (Peters et al., 2019): half way from softmax to sparsemax.
 
     >>> import numpy as np
     >>> entmax15(np.array([[2.0, 2.0, -2.0]]))
     array([[0.5, 0.5, 0. ]])
     """
-    xp, e, alive = _sorted_ready(scores, mask)
+    xp, e, rank = _sortable(scores, mask)
     e = e / 2
     descending = xp.sort(e, axis=-1, descending=True)
-    rank = xp.astype(xp.arange(1, e.shape[-1] + 1), e.dtype)
     mean = xp.cumulative_sum(descending, axis=-1) / rank
     mean_square = xp.cumulative_sum(descending**2, axis=-1) / rank
-    # With the r best keys kept, (e - tau)^2 adds up to 1 for this tau; where the root would be
+    # With the r best keys kept, (e - theta)^2 adds up to 1 for this theta; where the root would be
     # of a negative number the r keys are too far apart to be kept together.
     inside = 1 / rank - (mean_square - mean**2)
     possible = inside > 0
     roots = xp.sqrt(xp.where(possible, inside, xp.ones_like(inside)))
-    tau = mean - xp.where(possible, roots, xp.zeros_like(roots))
-    size = xp.sum(xp.astype(tau <= descending, e.dtype), axis=-1, keepdims=True)
-    threshold = xp.sum(xp.astype(rank == size, e.dtype) * tau, axis=-1, keepdims=True)
-    weights = xp.where(e > threshold, (e - threshold) ** 2, xp.zeros_like(e))
-    return weights if alive is None else xp.where(alive, weights, xp.zeros_like(weights))
+    theta = mean - xp.where(possible, roots, xp.zeros_like(roots))
+    threshold = _at_last(xp, theta, rank, kept=descending >= theta)
+    weights = _excess(xp, e, threshold) ** 2
+    return _like_scores(xp, weights, scores, mask)
+
+
+def _sortable(scores: Array, mask: Array | None) -> tuple[Any, Array, Array]:
+    """Return scores with a maximum of 0, low ones raised to -100, and the ranks 1, 2, …, k.
+
+    Both sparse maps give 0 from 2 below the best on, so -100 stands for every lower score: for
+    -inf, which is no number to add up, and for masked ones. Sums over many keys need single
+    precision at least. A row with NaN in it becomes NaN whole.
+    """
+    xp, scores = _floating(scores, mask, axis=-1)
+    e = at_least(xp, xp.float32, scores)
+    if mask is not None:
+        e, _row_lives = _hide(xp, e, mask, axis=-1)
+    e = e - xp.max(e, axis=-1, keepdims=True)
+    low = e < -100 if mask is None else (e < -100) | ~mask
+    e = xp.where(low, xp.full_like(e, -100.0), e)
+    device = array_api_compat.device(e)
+    return xp, e, xp.arange(1, e.shape[-1] + 1, dtype=e.dtype, device=device)
+
+
+def _at_last(xp: Any, theta: Array, rank: Array, kept: Array) -> Array:
+    """Return `theta` at the last of the ranks that are kept, `(..., 1)`."""
+    size = xp.sum(xp.astype(kept, theta.dtype), axis=-1, keepdims=True)
+    return xp.sum(xp.where(rank == size, theta, xp.zeros_like(theta)), axis=-1, keepdims=True)
+
+
+def _excess(xp: Any, e: Array, threshold: Array) -> Array:
+    """Return max(0, e - threshold), with slope 0 at the threshold itself; NaN stays NaN."""
+    return xp.where(e <= threshold, xp.zeros_like(e), e - threshold)
+
+
+def _like_scores(xp: Any, weights: Array, scores: Array, mask: Array | None) -> Array:
+    """Return the weights in the dtype of the scores, 0 where they are masked."""
+    weights = xp.astype(weights, floating_dtype(xp, scores), copy=False)
+    return weights if mask is None else xp.where(mask, weights, xp.zeros_like(weights))
 
 
 # --- one key ----------------------------------------------------------------------------------
 
 
 def hard(scores: Array, rng: Any, mask: Array | None = None) -> Array:
-    r"""$m \sim \mathrm{Categorical}(\mathrm{softmax}(e))$, one-hot weights on $m$: survey (26).
+    r"""$m \sim \mathrm{Categorical}(\mathrm{softmax}(e))$: survey (26).
 
-    `rng` is a `numpy.random.Generator` for NumPy scores, a `torch.Generator` for PyTorch's. The
-    draw is a jump, so no gradient flows through it: train with `score_function_gradient`.
+    The weights are one-hot on $m$. `rng` is a `numpy.random.Generator`
+    for NumPy scores, a `torch.Generator` for PyTorch's. The draw is a
+    jump, so no gradient flows through it: train with
+    `score_function_gradient`.
 
     >>> import numpy as np
     >>> hard(np.array([[0.0, 50.0, 0.0]]), np.random.default_rng(0))
@@ -131,12 +173,15 @@ def hard(scores: Array, rng: Any, mask: Array | None = None) -> Array:
     xp = namespace(scores=scores, mask=mask)
     weights = softmax(scores, mask)
     uniform = _uniform(rng, weights)  # (..., q, 1)
-    cumulative = xp.cumulative_sum(weights, axis=-1)
+    exact = xp.astype(weights, xp.float64)
+    cumulative = xp.cumulative_sum(exact, axis=-1)
     reached = cumulative > uniform * cumulative[..., -1:]
-    # The first key where the running sum passes the draw; the sum stands still over keys of
-    # weight 0, so a masked key is never the first.
-    first = xp.cumulative_sum(xp.astype(reached, xp.int64), axis=-1) == 1
-    return xp.astype(first, weights.dtype)
+    # The first key where the running sum passes the draw; the sum stands
+    # still over keys of weight 0, so a masked key is never the first.
+    passed = xp.cumulative_sum(xp.astype(reached, xp.int64), axis=-1)
+    drawn = xp.astype(passed == 1, weights.dtype)
+    # NaN must not look like a row that is masked out whole.
+    return xp.where(xp.isnan(weights), xp.full_like(drawn, xp.nan), drawn)
 
 
 def _uniform(rng: Any, weights: Array) -> Array:
@@ -177,14 +222,21 @@ def score_function_gradient(
     baseline: float | Array = 0.0,
     mask: Array | None = None,
 ) -> Array:
-    r"""$\frac1N \sum_n (R_n - b)(\delta_{m_n j} - a_j)$: REINFORCE (Williams, 1992).
+    r"""$\frac1N \sum_n (R_n - b)(\delta_{m_n j} - a_j)$: REINFORCE.
 
-    Scores `(..., k)`; `choices` `(n, ..., k)` are one-hot draws from `hard`, `rewards` `(n, ...)`
-    what they earned. Any baseline $b$ leaves the mean as it is and changes the variance.
+    Scores `(..., k)`; `choices` `(n, ..., k)` are one-hot draws from
+    `hard`, `rewards` `(n, ...)` what they earned. Any baseline $b$ leaves
+    the mean as it is and changes the variance (Williams, 1992).
     """
-    xp = namespace(scores=scores, choices=choices, rewards=rewards, mask=mask)
+    xp = namespace(
+        scores=scores,
+        choices=choices,
+        rewards=rewards,
+        mask=mask,
+    )
     weights = softmax(scores, mask)
-    return xp.mean((rewards - baseline)[..., None] * (choices - weights), axis=0)
+    advantage = (rewards - baseline)[..., None]
+    return xp.mean(advantage * (choices - weights), axis=0)
 
 
 def optimal_baseline(scores: Array, rewards: Array, mask: Array | None = None) -> Array:
@@ -204,20 +256,25 @@ def optimal_baseline(scores: Array, rewards: Array, mask: Array | None = None) -
 
 
 def local_monotonic(
-    scores: Array, steps: Array, half_width: float, mask: Array | None = None
+    scores: Array,
+    steps: Array,
+    half_width: float,
+    mask: Array | None = None,
 ) -> Array:
-    r"""Softmax over the window $\lvert l - p\rvert \le D$ around $p = t$: survey (27), local-m.
+    r"""Softmax over the window $\lvert l - p\rvert \le D$ around $p = t$.
 
-    `steps` `(..., q)` are the output steps, counted from 1 as the keys are. The window is clipped
-    to the keys there are; padding is clipped by the `mask`.
+    Local-m, survey (27). `steps` `(..., q)` are the output steps, counted
+    from 1 as the keys are. The window is clipped to the keys there are;
+    padding is clipped by the `mask`.
 
     >>> import numpy as np
-    >>> local_monotonic(np.zeros((1, 5)), steps=np.array([2.0]), half_width=1)[0].round(3)
+    >>> scores, steps = np.zeros((1, 5)), np.array([2.0])
+    >>> local_monotonic(scores, steps, half_width=1)[0].round(3)
     array([0.333, 0.333, 0.333, 0.   , 0.   ])
     """
     xp = namespace(scores=scores, steps=steps, mask=mask)
     offsets = _offsets(xp, scores, steps, half_width)
-    return softmax(scores, _both(abs(offsets) <= half_width, mask))
+    return softmax(scores, _both(abs(offsets) <= half_width, mask, scores))
 
 
 def local_predictive(
@@ -227,62 +284,90 @@ def local_predictive(
     mask: Array | None = None,
     renormalise: bool = False,
 ) -> Array:
-    r"""$a_l = \mathrm{softmax}_{\mathcal W(p)}(e)_l \exp(-(l-p)^2 / 2\sigma^2)$: local-p.
+    r"""$\mathrm{softmax}_{\mathcal W(p)}(e)_l \exp(-(l-p)^2 / 2\sigma^2)$.
 
-    Survey (27)–(29), over the window $\lvert l - p\rvert \le D$, with $\sigma = D/2$.
+    Local-p, survey (27)–(29), over the window $\lvert l - p\rvert \le D$,
+    with $\sigma = D/2$.
 
-    `positions` `(..., q)` are real numbers in $(0, S)$, from `predict_positions`; keys are counted
-    from 1. The Gaussian multiplies and is not renormalised, so a row adds up to less than 1. It is
-    what lets a gradient reach the position. `renormalise` makes each row add up to 1 again.
+    `positions` `(..., q)` are real numbers in $(0, S)$, from
+    `predict_positions`; keys are counted from 1. The Gaussian multiplies
+    and is not renormalised, so a row adds up to less than 1. It is what
+    lets a gradient reach the position. `renormalise` makes each row add
+    up to 1 again.
     """
     xp = namespace(scores=scores, positions=positions, mask=mask)
     if half_width == 0:
-        raise ValueError("half_width must be above 0: with sigma = D/2 = 0 there is no Gaussian.")
+        raise ValueError("half_width must be above 0, as sigma = D/2 is.")
     offsets = _offsets(xp, scores, positions, half_width)
-    window = _both(abs(offsets) <= half_width, mask)
+    window = _both(abs(offsets) <= half_width, mask, scores)
     fade = -(offsets**2) / (2 * (half_width / 2) ** 2)
     if renormalise:
-        return softmax(scores + fade, window)
-    return softmax(scores, window) * xp.exp(fade)
+        weights = softmax(scores + fade, window)
+    else:
+        weights = softmax(scores, window) * xp.exp(fade)
+    return xp.astype(weights, floating_dtype(xp, scores))
 
 
-def predict_positions(queries: Array, w_p: Array, W_p: Array, lengths: Array) -> Array:
+def predict_positions(
+    queries: Array,
+    w_p: Array,
+    W_p: Array,
+    lengths: Array,
+) -> Array:
     r"""$p = S \cdot \mathrm{sigmoid}(w_p^\top \tanh(W_p q))$: survey (28).
 
-    Queries `(..., q, d_q)`, `W_p` `(d_p, d_q)` a matrix, `w_p` `(d_p,)` a vector; `lengths` `(...)`
-    is the true source length $S$ of each example. Returns positions `(..., q)` in $(0, S)$.
+    Queries `(..., q, d_q)`, `W_p` `(d_p, d_q)` a matrix, `w_p` `(d_p,)` a
+    vector; `lengths` `(...)` is the true source length $S$ of each
+    example. Returns positions `(..., q)` in $(0, S)$.
     """
     xp = namespace(queries=queries, w_p=w_p, W_p=W_p, lengths=lengths)
     require_axes(2, "(..., q, d_q)", queries=queries)
-    require_shape((w_p.shape[-1], queries.shape[-1]), "(d_p, d_q)", W_p=W_p)
+    d_p, d_q = w_p.shape[-1], queries.shape[-1]
+    require_shape((d_p, d_q), "(d_p, d_q)", W_p=W_p)
+    queries, w_p, W_p = as_floats(xp, queries, w_p, W_p)
     fraction = sigmoid(xp.tanh(queries @ W_p.mT) @ w_p)  # (..., q)
     return xp.astype(lengths, fraction.dtype)[..., None] * fraction
 
 
 def _offsets(xp: Any, scores: Array, centres: Array, half_width: float) -> Array:
-    """Return $l - p$ for every query and key, `(..., q, k)`, keys counted from 1."""
+    """Return $l - p$ for every query and key, `(..., q, k)`, keys counted from 1.
+
+    In single precision at least: half precision has no place 257.
+    """
+    require_axes(2, "(..., q, k)", scores=scores)
     if half_width < 0:
         raise ValueError(f"half_width must not be negative, but is {half_width}.")
-    if centres.shape[-1] not in (1, scores.shape[-2]):
+    if not broadcasts(shape(centres), shape(scores)[:-1]):
         raise ValueError(
             f"each query needs its place: scores are {shape(scores)}, places are {shape(centres)}. "
             f"Give (..., q) places with q = {scores.shape[-2]}."
         )
-    place = xp.astype(xp.arange(1, scores.shape[-1] + 1), scores.dtype)
-    return place - xp.astype(centres, scores.dtype)[..., :, None]
+    dtype = xp.result_type(floating_dtype(xp, scores), xp.float32)
+    device = array_api_compat.device(scores)
+    place = xp.arange(1, scores.shape[-1] + 1, dtype=dtype, device=device)
+    return place - xp.astype(centres, dtype)[..., None]
 
 
 # --- a learned subset -------------------------------------------------------------------------
 
 
-def reinforced(scores: Array, selection: Array, mask: Array | None = None) -> Array:
-    r"""Softmax over a selected subset of the keys: reinforced alignment (Shen et al., 2018).
+def reinforced(
+    scores: Array,
+    selection: Array,
+    mask: Array | None = None,
+) -> Array:
+    r"""Softmax over a selected subset of the keys (Shen et al., 2018).
 
-    `selection` is boolean, `(..., k)` over the keys or `(..., q, k)` over pairs: draw it with
-    `select` from `selection_probabilities`. An empty selection gives weights 0.
+    Reinforced alignment. `selection` is boolean, `(..., k)` over the keys
+    or `(..., q, k)` over pairs: draw it with `select` from
+    `selection_probabilities`. An empty selection gives weights 0.
     """
-    chosen = selection if selection.ndim == scores.ndim else selection[..., None, :]
-    return softmax(scores, _both(chosen, mask))
+    namespace(scores=scores, selection=selection, mask=mask)
+    require_axes(1, "(..., k)", selection=selection)
+    if selection.ndim < scores.ndim:
+        selection = selection[..., None, :]
+    require_mask(selection, scores, "selection")
+    return softmax(scores, _both(selection, mask, scores))
 
 
 def selection_probabilities(
@@ -294,22 +379,27 @@ def selection_probabilities(
     mask: Array | None = None,
     act: Activation = "relu",
 ) -> Array:
-    r"""$\pi_l = \sigma(w^\top \mathrm{act}(W[x_l; \bar x; x_l \odot \bar x] + b) + b_0)$.
+    r"""$\pi_l = \sigma(w^\top \mathrm{act}(W x'_l + b) + b_0)$.
 
-    ReSAN's selector: every feature is judged by itself, by the mean, and by both together.
+    ReSAN's selector: with $x'_l = [x_l; \bar x; x_l \odot \bar x]$ every
+    feature is judged by itself, by the mean, and by both together.
 
-    Features `(..., k, d)`, `W` `(h, 3d)`, `w` and `b` `(h,)`. The mean $\bar x$ is taken over the
-    features that `mask` `(..., k)` keeps; masked features get probability 0.
+    Features `(..., k, d)`, `W` `(h, 3d)`, `w` and `b` `(h,)`. The mean
+    $\bar x$ is taken over the features that `mask` `(..., k)` keeps;
+    masked features get probability 0.
     """
     xp = namespace(features=features, w=w, W=W, b=b, mask=mask)
+    require_axes(2, "(..., k, d)", features=features)
     require_shape((w.shape[-1], 3 * features.shape[-1]), "(h, 3d)", W=W)
-    kept = features
+    kept, w, W, b = as_floats(xp, features, w, W, b)
     count: Any = features.shape[-2]
     if mask is not None:
-        kept = xp.where(mask[..., None], features, xp.zeros_like(features))
-        total = xp.sum(xp.astype(mask, features.dtype), axis=-1)[..., None, None]
-        count = xp.where(total > 0, total, xp.ones_like(total))
-    mean = xp.broadcast_to(xp.sum(kept, axis=-2, keepdims=True) / count, kept.shape)
+        require_mask(mask, features[..., 0])
+        kept = xp.where(mask[..., None], kept, xp.zeros_like(kept))
+        total = xp.sum(xp.astype(mask, kept.dtype), axis=-1)
+        count = xp.clip(total, min=1)[..., None, None]
+    mean = xp.sum(kept, axis=-2, keepdims=True) / count
+    mean = xp.broadcast_to(mean, kept.shape)
     inputs = xp.concat([kept, mean, kept * mean], axis=-1)  # (..., k, 3d)
     probabilities = sigmoid(activation(act)(inputs @ W.mT + b) @ w + b_0)
     if mask is None:
@@ -337,21 +427,27 @@ def selection_log_probability(probabilities: Array, selection: Array) -> Array:
 
 
 def padding_mask(lengths: Array, k: int) -> Array:
-    """Return the mask `(..., 1, k)` that lets every query see the first `lengths` keys only.
+    """Return the mask `(..., 1, k)` that shows the first `lengths` keys.
 
     >>> import numpy as np
     >>> padding_mask(np.array([2, 0]), 3).astype(int).tolist()
     [[[1, 1, 0]], [[0, 0, 0]]]
     """
     xp = namespace(lengths=lengths)
-    return (xp.arange(k) < lengths[..., None])[..., None, :]
+    place = xp.arange(k, device=array_api_compat.device(lengths))
+    return (place < lengths[..., None])[..., None, :]
 
 
-def causal_mask(q: int, k: int | None = None, like: Array | None = None) -> Array:
+def causal_mask(
+    q: int,
+    k: int | None = None,
+    like: Array | None = None,
+) -> Array:
     """Return the mask `(q, k)` that lets query t see keys 1 to t only.
 
-    With more keys than queries the queries are the last ones, as in cached decoding. The mask is
-    NumPy's, or of the library (and device) of `like`.
+    With more keys than queries the queries are the last ones, as in
+    cached decoding. The mask is NumPy's, or of the library (and device)
+    of `like`.
 
     >>> causal_mask(3).astype(int).tolist()
     [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
@@ -360,7 +456,7 @@ def causal_mask(q: int, k: int | None = None, like: Array | None = None) -> Arra
     """
     k = q if k is None else k
     if k < q:
-        raise ValueError(f"there must be a key for every query: {q} queries, {k} keys.")
+        raise ValueError(f"{q} queries need {q} keys or more, not {k}.")
     return _like(np.tril(np.ones((q, k), dtype=bool), k - q), like)
 
 
@@ -378,32 +474,40 @@ def window_mask(q: int, k: int, half_width: int, like: Array | None = None) -> A
 # --- shared -----------------------------------------------------------------------------------
 
 
-def _hide(xp: Any, scores: Array, mask: Array, axis: int) -> tuple[Array, Array]:
-    """Return the scores with -inf where the mask is False, except in rows masked out whole.
+def _floating(scores: Array, mask: Array | None, axis: int) -> tuple[Any, Array]:
+    """Return the array library, and the scores as floating numbers."""
+    xp = namespace(scores=scores, mask=mask)
+    require_axes(1, "(..., q, k)", scores=scores)
+    require_keys(scores, axis)
+    (scores,) = as_floats(xp, scores)
+    return xp, scores
 
-    There a finite number keeps softmax and its gradient free of NaN; the caller sets those
+
+def _hide(
+    xp: Any,
+    scores: Array,
+    mask: Array,
+    axis: int,
+) -> tuple[Array, Array]:
+    """Return scores with -inf where the mask is False.
+
+    In rows masked out whole a finite number stands instead: it keeps
+    softmax and its gradient free of NaN, and the caller sets those
     weights to 0. Also returns which rows are not masked out whole.
     """
     require_mask(mask, scores)
     row_lives = xp.any(mask, axis=axis, keepdims=True)
-    elsewhere = xp.where(row_lives, -inf, xp.zeros_like(row_lives, dtype=scores.dtype))
+    zeros = xp.zeros_like(row_lives, dtype=scores.dtype)
+    elsewhere = xp.where(row_lives, -inf, zeros)
     return xp.where(mask, scores, elsewhere), row_lives
 
 
-def _sorted_ready(scores: Array, mask: Array | None) -> tuple[Any, Array, Array | None]:
-    """Return scores shifted to a maximum of 0, with masked ones so low that they get no weight."""
-    xp = namespace(scores=scores, mask=mask)
-    require_keys(scores, -1)
+def _both(window: Array, mask: Array | None, scores: Array) -> Array:
+    """Return where the window and the mask for these scores are both True."""
     if mask is None:
-        return xp, scores - xp.max(scores, axis=-1, keepdims=True), None
-    hidden, _row_lives = _hide(xp, scores, mask, axis=-1)
-    shifted = hidden - xp.max(hidden, axis=-1, keepdims=True)
-    far_below = xp.full_like(shifted, -100.0)  # both sparse maps give 0 from 2 below the best on
-    return xp, xp.where(mask, shifted, far_below), mask
-
-
-def _both(one: Array, other: Array | None) -> Array:
-    return one if other is None else one & other
+        return window
+    require_mask(mask, scores)
+    return window & mask
 
 
 def _like(mask: np.ndarray, like: Array | None) -> Array:

@@ -11,12 +11,22 @@ values `(..., k, d_v)`, scores and weights `(..., q, k)`, contexts `(..., q, d_v
 """
 
 from collections.abc import Callable
+from math import inf, nan
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from attn_course._arrays import Array, namespace, require_axes, require_mask, require_values, shape
+from attn_course._arrays import (
+    Array,
+    as_floats,
+    batch_shape,
+    namespace,
+    require_axes,
+    require_mask,
+    require_values,
+    shape,
+)
 from attn_course.alignment import softmax
 from attn_course.scoring import scaled_dot
 
@@ -47,49 +57,59 @@ def attend(
     array([[2.]])
     """
     namespace(queries=queries, keys=keys, values=values, mask=mask)
+    require_axes(2, "(..., k, d_k)", keys=keys)
     require_axes(2, "(..., k, d_v)", values=values)
     require_values(keys, values)
     scores = score(queries, keys)  # (..., q, k)
     if mask is None:
         weights = align(scores)
-        return weights @ values, weights
-    require_mask(mask, scores)
-    weights = align(scores, mask=mask)
-    return _masked_average(weights, values, mask), weights
+    else:
+        require_mask(mask, scores)
+        weights = align(scores, mask=mask)
+    return _average(weights, values, mask), weights
 
 
-def _masked_average(weights: Array, values: Array, mask: Array) -> Array:
+def _average(weights: Array, values: Array, mask: Array | None) -> Array:
     """Return weights @ values, where what may not be attended to counts for nothing.
 
     0 * NaN is NaN, so a broken value behind the mask would spoil the plain product.
     """
     xp = namespace(weights=weights, values=values)
+    batch_shape(weights=weights, values=values)
+    weights, values = as_floats(xp, weights, values)
+    if mask is None:
+        return weights @ values
     broken = ~xp.isfinite(values)  # (..., k, d_v)
-    if _surely_none(xp, broken):  # nearly always, and then a product of this size is saved
+    if _surely_none(xp, broken):  # nearly always, and then products of this size are saved
         return weights @ values
     context = weights @ xp.where(broken, xp.zeros_like(values), values)
-    spoiled = reaches(mask, broken, values.dtype)
-    return xp.where(spoiled, xp.full_like(context, xp.nan), context)
+    return with_broken(context, values, mask)
 
 
 def _surely_none(xp: Any, broken: Array) -> bool:
     """Tell whether nothing is broken; no, where it can't be known while a graph is traced."""
+    if torch.compiler.is_compiling():
+        return False
     try:
         return not bool(xp.any(broken))
     except (RuntimeError, TypeError):
         return False
 
 
-def reaches(mask: Array, broken: Array, dtype: Any) -> Array:
-    """Return where a query may attend to a broken number, `(..., q, d)`, by the mask `(..., q, k)`.
+def with_broken(context: Array, values: Array, mask: Array) -> Array:
+    """Return the context with inf and NaN where its query may attend to them.
 
-    There the context is NaN, as arithmetic wants it: `broken` is `(..., k, d)`, `dtype` any float.
+    `context` `(..., q, d)` is an average in which the broken numbers of the values `(..., k, d)`
+    counted as 0. They are added as in a sum: inf gives inf, inf and -inf give NaN.
     """
-    xp = namespace(mask=mask, broken=broken)
-    if mask.ndim == 1:
-        mask = mask[None, :]
-    allowed = xp.broadcast_to(mask, (*shape(mask)[:-1], broken.shape[-2]))
-    return xp.astype(allowed, dtype) @ xp.astype(broken, dtype) > 0
+    xp = namespace(context=context, values=values, mask=mask)
+    rows = mask[None, :] if mask.ndim == 1 else mask
+    allowed = xp.broadcast_to(rows, (*shape(rows)[:-1], values.shape[-2]))
+    found = {inf: values == inf, -inf: values == -inf, nan: xp.isnan(values)}
+    for number, where in found.items():
+        reached = xp.astype(allowed, values.dtype) @ xp.astype(where, values.dtype) > 0
+        context = context + xp.where(reached, number, xp.zeros_like(context))
+    return context
 
 
 def mean_feature(features: Tensor, mask: Tensor | None = None) -> Tensor:

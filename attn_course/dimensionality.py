@@ -1,15 +1,24 @@
-r"""Dimensionality: one weight a value, or one weight for every feature of it.  (chapter 4)
+r"""Dimensionality: one weight per value, or one for every entry of it.  (chapter 4)
 
 - `single` takes weights `(..., q, k)`: each value counts as a whole.
-- `multi` takes weights `(..., q, k, d_v)`: each feature of each value has a weight of its own,
-  and every feature's weights add up to 1 over the keys (axis -2, not -1).
+- `multi` takes weights `(..., q, k, d_v)`: each entry of each value has a weight of its own,
+  and every entry's weights add up to 1 over the keys (axis -2, not -1).
+
+Papers call an entry of a value a feature; elsewhere in this package a feature is a whole vector.
 
 `multi_scores` are scores of that shape; `attend_multi` scores, aligns and averages with them.
 """
 
 from collections.abc import Callable
 
-from attn_course._arrays import Array, namespace, require_axes, require_shape, shape
+from attn_course._arrays import (
+    Array,
+    namespace,
+    require_axes,
+    require_mask,
+    require_shape,
+    shape,
+)
 from attn_course.activations import Activation, activation
 from attn_course.alignment import softmax
 from attn_course.attention import Align, attend
@@ -31,7 +40,7 @@ def multi(weights: Array, values: Array) -> Array:
     r"""$c = \sum_l a_l \circ v_l$ with a vector $a_l$ for each value, survey (32).
 
     >>> import numpy as np
-    >>> weights = np.array([[[1.0, 0.0], [0.0, 1.0]]])  # first feature of 1, second of 2
+    >>> weights = np.array([[[1.0, 0.0], [0.0, 1.0]]])  # first entry of 1, second of 2
     >>> multi(weights, np.array([[1.0, 2.0], [3.0, 8.0]]))
     array([[1., 8.]])
     """
@@ -39,7 +48,7 @@ def multi(weights: Array, values: Array) -> Array:
     require_axes(3, "(..., q, k, d_v)", weights=weights)
     if shape(weights)[-2:] != shape(values)[-2:]:
         raise ValueError(
-            f"every feature of every value needs a weight: weights are {shape(weights)}, values "
+            f"every entry of every value needs a weight: weights are {shape(weights)}, values "
             f"are {shape(values)}; the last two axes, (k, d_v), must agree."
         )
     return xp.sum(weights * values[..., None, :, :], axis=-2)  # (..., q, k, d_v) -> (..., q, d_v)
@@ -76,19 +85,23 @@ def attend_multi(
     align: Align = softmax,
     mask: Array | None = None,
 ) -> tuple[Array, Array]:
-    """Score, align and average with a weight for every feature.
+    """Score, align and average with a weight for every entry.
 
     Returns the context `(..., q, d_v)` and the weights `(..., q, k, d_v)`.
-    `score` returns `(..., q, k, d_v)`, such as `multi_scores` with its parameters bound. Each
-    feature is a head of its own, with values of width 1: that is how `attend` does it.
+    `score` returns `(..., q, k, d_v)`, such as `multi_scores` with its parameters bound; `mask`
+    broadcasts to `(..., q, k)` and holds for all entries of a value. Each entry is a head of its
+    own, with values of width 1: that is how `attend` does it.
     """
     xp = namespace(queries=queries, keys=keys, values=values, mask=mask)
     scores = score(queries, keys)
     if scores.shape[-1] != values.shape[-1]:
         raise ValueError(
-            f"every feature of a value needs a score: scores are {shape(scores)}, values are "
+            f"every entry of a value needs a score: scores are {shape(scores)}, values are "
             f"{shape(values)}; the last axis, d_v, must agree."
         )
+    if mask is not None:
+        require_mask(mask, scores[..., 0])
+        mask = xp.broadcast_to(mask, shape(scores)[:-1])[..., None, :, :]  # the same for all heads
     heads = xp.moveaxis(scores, -1, -3)  # (..., q, k, d_v) -> (..., d_v, q, k)
     context, weights = attend(
         queries[..., None, :, :],
@@ -96,6 +109,6 @@ def attend_multi(
         values.mT[..., None],  # (..., k, d_v) -> (..., d_v, k, 1)
         score=lambda _queries, _keys: heads,
         align=align,
-        mask=None if mask is None else mask[..., None, :, :],
+        mask=mask,
     )
     return context[..., 0].mT, xp.moveaxis(weights, -3, -1)

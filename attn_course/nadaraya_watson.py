@@ -12,11 +12,19 @@ averages them all. Here `score -> align -> average` is the `attend` of the whole
 from collections.abc import Callable
 from functools import partial
 
+import array_api_compat
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from attn_course._arrays import Array, namespace, require_axes, require_choice
+from attn_course._arrays import (
+    Array,
+    batch_shape,
+    namespace,
+    require_axes,
+    require_choice,
+    require_mask,
+)
 from attn_course.alignment import softmax
 from attn_course.attention import attend
 
@@ -83,21 +91,23 @@ def weights(
 ) -> Array:
     r"""$a_i = K(w(x - x_i)) / \sum_j K(w(x - x_j))$.
 
-    With the Gaussian kernel this is $\mathrm{softmax}_i(-\tfrac12 (w(x - x_i))^2)$.
+    With the Gaussian kernel this is
+    $\mathrm{softmax}_i(-\tfrac12 (w(x - x_i))^2)$.
 
-    Queries `(..., q)` and keys `(..., k)` give weights `(..., q, k)`. `mask` (True = may attend)
-    broadcasts to them; `leave_one_out_mask` is the one for training. A query with no key in
-    reach of a kernel of finite width gets weights 0.
+    Queries `(..., q)` and keys `(..., k)` give weights `(..., q, k)`.
+    `mask` (True = may attend) broadcasts to them; `leave_one_out_mask` is
+    the one for training. A query with no key in reach of a kernel of
+    finite width gets weights 0.
 
-    >>> weights(np.array([2.0]), np.array([1.0, 2.0, 3.0]), w=1.0).round(3)
-    array([[0.274, 0.452, 0.274]])
-    >>> weights(np.array([2.0]), np.array([1.0, 2.0, 4.0]), w=1.0, kernel="boxcar")
+    >>> query, keys = np.array([2.0]), np.array([1.0, 2.0, 4.0])
+    >>> weights(query, keys, w=1.0).round(3)
+    array([[0.348, 0.574, 0.078]])
+    >>> weights(query, keys, w=1.0, kernel="boxcar")
     array([[0.5, 0.5, 0. ]])
     """
     queries, keys = _columns(queries, keys)
-    return softmax(
-        log_kernel(queries, keys, w, kernel), mask=_reach(queries, keys, w, kernel, mask)
-    )
+    scores = log_kernel(queries, keys, w, kernel)
+    return softmax(scores, mask=_reach(queries, keys, w, kernel, mask))
 
 
 def regress(
@@ -108,9 +118,10 @@ def regress(
     mask: Array | None = None,
     kernel: str = "gaussian",
 ) -> Array:
-    r"""$f(x) = \sum_i a_i y_i$: the weighted average of the values, by `attend`.
+    r"""$f(x) = \sum_i a_i y_i$: an average of the values, by `attend`.
 
-    >>> regress(np.array([2.0]), np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 5.0])).round(3)
+    >>> keys, values = np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 5.0])
+    >>> regress(np.array([2.0]), keys, values).round(3)
     array([1.822])
     """
     queries, keys, values = _columns(queries, keys, values)
@@ -157,16 +168,20 @@ def _reach(
     if kernel == "gaussian":
         return mask
     inside = _kernel(kernel)(w * (queries - keys.mT)) > 0
-    return inside if mask is None else inside & mask
+    if mask is None:
+        return inside
+    require_mask(mask, inside)
+    return inside & mask
 
 
 def _columns(*arrays: Array) -> tuple[Array, ...]:
     """Turn one number a point, `(..., n)`, into vectors of width 1, `(..., n, 1)`."""
-    names = ("queries", "keys", "values")
-    namespace(**dict(zip(names, arrays, strict=False)))
-    for name, array in zip(names, arrays, strict=False):
-        require_axes(1, "(..., n), one number a point", **{name: array})
-    return tuple(array[..., None] for array in arrays)
+    named = dict(zip(("queries", "keys", "values"), arrays, strict=False))
+    namespace(**named)
+    require_axes(1, "(..., n), one number a point", **named)
+    columns = {name: array[..., None] for name, array in named.items()}
+    batch_shape(**columns)
+    return tuple(columns.values())
 
 
 # --- training ---------------------------------------------------------------------------------
@@ -185,17 +200,24 @@ def loss(
 
 
 def loss_gradient(
-    inputs: Array, targets: Array, w: float | Array = 1.0, leave_one_out: bool = True
+    inputs: Array,
+    targets: Array,
+    w: float | Array = 1.0,
+    leave_one_out: bool = True,
 ) -> Array:
-    r"""$\frac{dL}{dw} = -w \sum_n (\hat y_n - y_n)\, \mathrm{Cov}_{a_n}(d_n^2, y)$, in closed form.
+    r"""Return the slope $dL/dw$ of the loss, in closed form.
 
-    $d_{ni} = x_n - x_i$, and the covariance is taken under the weights of point $n$.
+    $-w \sum_n (\hat y_n - y_n)\, \mathrm{Cov}_{a_n}(d_n^2, y)$, where
+    $d_{ni} = x_n - x_i$ and the covariance is taken under the weights of
+    point $n$.
     """
     xp = namespace(inputs=inputs, targets=targets)
-    a = weights(inputs, inputs, w, _training_mask(inputs, leave_one_out))  # (n, n)
-    predictions = a @ targets
+    mask = _training_mask(inputs, leave_one_out)
+    a = weights(inputs, inputs, w, mask)  # (n, n)
+    predictions = xp.sum(a * targets, axis=-1)
     squared_distance = (inputs[:, None] - inputs[None, :]) ** 2
-    covariance = xp.sum(a * squared_distance * (targets[None, :] - predictions[:, None]), axis=-1)
+    deviation = targets[None, :] - predictions[:, None]
+    covariance = xp.sum(a * squared_distance * deviation, axis=-1)
     return -w * xp.sum((predictions - targets) * covariance)
 
 
@@ -228,7 +250,9 @@ def _predictions(inputs: Array, targets: Array, w: float | Array, leave_one_out:
 def _training_mask(inputs: Array, leave_one_out: bool) -> Array | None:
     if not leave_one_out:
         return None
-    return namespace(inputs=inputs).asarray(leave_one_out_mask(inputs.shape[0]))
+    xp = namespace(inputs=inputs)
+    mask = leave_one_out_mask(inputs.shape[0])
+    return xp.asarray(mask, device=array_api_compat.device(inputs))
 
 
 class NadarayaWatson(nn.Module):

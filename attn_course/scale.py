@@ -20,7 +20,7 @@ from torch import Tensor
 
 from attn_course._arrays import require_axes, require_keys, require_mask, require_values, shape
 from attn_course.activations import elu
-from attn_course.attention import Score, attend, reaches
+from attn_course.attention import Score, attend, with_broken
 from attn_course.scoring import scaled_dot
 
 # True where query i may attend to key j; i is (q, 1), j is (k,), both counted from 0.
@@ -100,8 +100,8 @@ def blockwise_attention(
         require_mask(mask, torch.empty((*batch, q, k), device="meta"))  # a shape, no memory
     broken = None
     if (mask is not None or causal) and not values.isfinite().all():
-        broken = ~values.isfinite()
-        values = values.masked_fill(broken, 0)  # 0 * NaN is NaN; put back below where it is seen
+        broken = values  # 0 * NaN is NaN; put back below where it is seen
+        values = values.masked_fill(~values.isfinite(), 0)
 
     def columns(rows: slice) -> Iterator[slice]:
         end = min(k, rows.stop + k - q) if causal else k
@@ -133,8 +133,7 @@ def blockwise_attention(
             for cols in columns(rows):
                 allowed = visible(rows, cols)
                 seen = torch.ones(1, 1, dtype=torch.bool) if allowed is None else allowed
-                spoiled = reaches(seen, broken[..., cols, :], values.dtype)
-                context = context.masked_fill(spoiled, torch.nan)
+                context = with_broken(context, broken[..., cols, :], seen)
         contexts.append(context)
     return torch.cat(contexts, dim=-2)
 

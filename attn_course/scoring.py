@@ -17,6 +17,8 @@ from typing import Any
 
 from attn_course._arrays import (
     Array,
+    as_floats,
+    batch_shape,
     namespace,
     require_axes,
     require_choice,
@@ -28,7 +30,8 @@ from attn_course.activations import Activation, activation
 SIMILARITIES = ("cosine", "euclidean", "squared_euclidean")
 
 # Scores that compare every query with every key feature by feature need (q, k, d) numbers in
-# between. They are made for a few queries at a time, so that no more than this is ever held.
+# between. They are made for a few queries at a time, so that no array of them is larger than
+# this, or than one query needs.
 BLOCK_BYTES = 32 * 2**20
 
 
@@ -41,125 +44,162 @@ def additive(
     b: Array | None = None,
     act: Activation = "tanh",
 ) -> Array:
-    r"""$\mathrm{score}(q, k) = w^\top \mathrm{act}(W_q q + W_k k + b)$ (Bahdanau et al., 2015).
+    r"""$e = w^\top \mathrm{act}(W_q q + W_k k + b)$.
 
-    Also called concat: $W_q q + W_k k = [W_q\ W_k]\,[q; k]$. Widths of queries and keys may
-    differ. The activation is essential: without it the query would drop out of a softmax.
+    Bahdanau et al. (2015). Also called concat:
+    $W_q q + W_k k = [W_q\ W_k]\,[q; k]$. Widths of queries and keys may
+    differ. The activation is essential: without it the query would drop
+    out of a softmax.
 
     >>> import numpy as np
-    >>> one = np.ones((1, 1))
-    >>> additive(one, np.array([[0.0], [1.0]]), np.ones(1), one, one, act="relu")
+    >>> one, keys = np.ones((1, 1)), np.array([[0.0], [1.0]])
+    >>> additive(one, keys, np.ones(1), one, one, act="relu")
     array([[1., 2.]])
     """
     xp = namespace(queries=queries, keys=keys, w=w, W_q=W_q, W_k=W_k, b=b)
-    require_axes(2, "(..., q, d_q)", queries=queries)
-    require_axes(2, "(..., k, d_k)", keys=keys)
-    d_w = w.shape[-1]
+    _require_pairs(queries, keys)
+    d_w = _hidden_width(w, b)
     require_shape((d_w, queries.shape[-1]), "(d_w, d_q)", W_q=W_q)
     require_shape((d_w, keys.shape[-1]), "(d_w, d_k)", W_k=W_k)
-    function = activation(act)
+    given = queries, keys, w, W_q, W_k, b
+    queries, keys, w, W_q, W_k, b = as_floats(xp, *given)
     from_queries = queries @ W_q.mT  # (..., q, d_q) -> (..., q, d_w)
     from_keys = keys @ W_k.mT  # (..., k, d_k) -> (..., k, d_w)
     if b is not None:
         from_keys = from_keys + b
-    return _pairwise(xp, from_queries, from_keys, lambda q, k: function(q + k) @ w)
+    function = activation(act)
+    return _pairwise(
+        xp,
+        from_queries,
+        from_keys,
+        compare=lambda q, k: function(q + k) @ w,
+    )
 
 
 def dot(queries: Array, keys: Array) -> Array:
-    r"""$\mathrm{score}(q, k) = q^\top k$ (Luong et al., 2015).
+    r"""$e = q^\top k$ (Luong et al., 2015).
 
     >>> import numpy as np
     >>> dot(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0], [0.0, 1.0]]))
     array([[11.,  2.]])
     """
-    _require_comparable(queries, keys, "dot")
+    queries, keys = _comparable(queries, keys, "dot")
     return queries @ keys.mT  # (..., q, d) @ (..., d, k) -> (..., q, k)
 
 
 def scaled_dot(queries: Array, keys: Array) -> Array:
-    r"""$\mathrm{score}(q, k) = q^\top k / \sqrt{d_k}$ (Vaswani et al., 2017).
+    r"""$e = q^\top k / \sqrt{d_k}$ (Vaswani et al., 2017).
 
-    The scale keeps the variance of a score at 1 whatever the width of a key, so that
-    softmax does not saturate. Queries and keys must have the same width.
+    The scale keeps the variance of a score at 1 whatever the width of a
+    key, so that softmax does not saturate. Queries and keys must have
+    the same width.
 
     >>> import numpy as np
     >>> scaled_dot(np.ones((1, 4)), np.ones((2, 4)))
     array([[2., 2.]])
     """
-    _require_comparable(queries, keys, "scaled_dot")
-    # Scaling the queries costs q * d_k divisions; scaling the scores would cost q * k.
+    queries, keys = _comparable(queries, keys, "scaled_dot")
+    # Scaling the queries costs q * d_k divisions; the scores, q * k.
     return (queries / sqrt(keys.shape[-1])) @ keys.mT
 
 
 def general(queries: Array, keys: Array, W: Array) -> Array:
-    r"""$\mathrm{score}(q, k) = k^\top W q$ with `W` `(d_k, d_q)` (Luong et al., 2015).
+    r"""$e = k^\top W q$ with `W` `(d_k, d_q)` (Luong et al., 2015).
 
     >>> import numpy as np
-    >>> general(np.array([[1.0, 2.0]]), np.array([[1.0]]), W=np.array([[3.0, 4.0]]))
+    >>> query, key = np.array([[1.0, 2.0]]), np.array([[1.0]])
+    >>> general(query, key, W=np.array([[3.0, 4.0]]))
     array([[11.]])
     """
-    return _mapped(queries, keys, W) @ keys.mT
+    mapped, keys = _mapped(queries, keys, W)
+    return mapped @ keys.mT
 
 
-def biased_general(queries: Array, keys: Array, W: Array, b: Array) -> Array:
-    r"""$\mathrm{score}(q, k) = k^\top (W q + b)$, `b` a **vector** `(d_k,)` (Sordoni et al., 2016).
+def biased_general(
+    queries: Array,
+    keys: Array,
+    W: Array,
+    b: Array,
+) -> Array:
+    r"""$e = k^\top (W q + b)$, `b` a **vector** (Sordoni et al., 2016).
 
-    The bias adds $k^\top b$, which differs from key to key and so survives a softmax.
+    The bias `(d_k,)` adds $k^\top b$, which differs from key to key and
+    so survives a softmax.
 
     >>> import numpy as np
-    >>> biased_general(np.ones((1, 1)), np.array([[1.0], [2.0]]), W=np.ones((1, 1)), b=np.ones(1))
+    >>> one, keys = np.ones((1, 1)), np.array([[1.0], [2.0]])
+    >>> biased_general(one, keys, W=one, b=np.ones(1))
     array([[2., 4.]])
     """
     namespace(queries=queries, keys=keys, W=W, b=b)
+    mapped, keys = _mapped(queries, keys, W)
     require_shape((keys.shape[-1],), "(d_k,)", b=b)
-    return (_mapped(queries, keys, W) + b) @ keys.mT
+    return dot(mapped + b, keys)
 
 
 def activated_general(
-    queries: Array, keys: Array, W: Array, b: Array | float = 0.0, act: Activation = "tanh"
+    queries: Array,
+    keys: Array,
+    W: Array,
+    b: Array | float = 0.0,
+    act: Activation = "tanh",
 ) -> Array:
-    r"""$\mathrm{score}(q, k) = \mathrm{act}(k^\top W q + b)$, `b` a **number** (Ma et al., 2017).
+    r"""$e = \mathrm{act}(k^\top W q + b)$, `b` a **number**.
 
-    With tanh every score lies in $(-1, 1)$, so no weight can exceed another by more than
-    $e^2 \approx 7.4$ times. Outside the activation the bias would cancel in a softmax.
+    Ma et al. (2017). With tanh every score lies in $(-1, 1)$, so no
+    weight can exceed another by more than $e^2 \approx 7.4$ times.
+    Outside the activation the bias would cancel in a softmax.
 
     >>> import numpy as np
-    >>> activated_general(np.ones((1, 1)), np.ones((1, 1)), W=np.ones((1, 1)), b=-3.0, act="relu")
+    >>> one = np.ones((1, 1))
+    >>> activated_general(one, one, W=one, b=-3.0, act="relu")
     array([[0.]])
     """
     bias_shape = tuple(getattr(b, "shape", ()))
     if prod(bias_shape) != 1:
         raise ValueError(
-            f"activated_general has one bias for all keys, a single number, but b is {bias_shape}. "
-            "A vector belongs to `biased_general`."
+            "activated_general has one bias for all keys, a number, "
+            f"but b is {bias_shape}. A vector belongs to `biased_general`."
         )
-    return activation(act)(_mapped(queries, keys, W) @ keys.mT + b)
+    mapped, keys = _mapped(queries, keys, W)
+    return activation(act)(mapped @ keys.mT + b)
 
 
-def similarity(queries: Array, keys: Array, kind: str = "cosine", scale: float = 1.0) -> Array:
-    r"""Cosine, or a distance with a minus sign, so that closer means higher (Graves et al., 2014).
+def similarity(
+    queries: Array,
+    keys: Array,
+    kind: str = "cosine",
+    scale: float = 1.0,
+) -> Array:
+    r"""Cosine, or minus a distance, so that closer means higher.
 
-    - `"cosine"`: $\beta \cos(q, k)$; a zero vector has cosine 0 with everything.
+    Graves et al. (2014).
+
+    - `"cosine"`: $\beta \cos(q, k)$; with a zero vector it is 0.
     - `"euclidean"`: $-\beta \lVert q - k \rVert$.
-    - `"squared_euclidean"`: $-\tfrac{\beta}{2} \lVert q - k \rVert^2$, the Gaussian kernel's.
+    - `"squared_euclidean"`: $-\tfrac{\beta}{2} \lVert q - k \rVert^2$, the
+      Gaussian kernel's.
 
-    `scale` is $\beta$: a plain cosine lies in $[-1, 1]$ and leaves a softmax nearly flat.
+    `scale` is $\beta$: a plain cosine lies in $[-1, 1]$ and leaves a
+    softmax nearly flat.
 
     >>> import numpy as np
-    >>> similarity(np.array([[1.0, 0.0]]), np.array([[3.0, 0.0], [0.0, 2.0]]))
+    >>> keys = np.array([[3.0, 0.0], [0.0, 2.0]])
+    >>> similarity(np.array([[1.0, 0.0]]), keys)
     array([[1., 0.]])
-    >>> similarity(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]]), kind="euclidean")
-    array([[-5.]])
+    >>> similarity(np.array([[0.0, 0.0]]), keys, kind="euclidean")
+    array([[-3., -2.]])
     """
     xp = namespace(queries=queries, keys=keys)
-    _require_comparable(queries, keys, "similarity")
+    queries, keys = _comparable(queries, keys, "similarity")
     require_choice("kind", kind, SIMILARITIES)
     if kind == "cosine":
         return (scale * _unit(xp, queries)) @ _unit(xp, keys).mT
-    if kind == "squared_euclidean":
-        return -0.5 * scale * _squared_distances(xp, queries, keys)
     squares = _squared_distances(xp, queries, keys)
-    apart = squares > 0  # the root has no slope at 0: there distance and gradient are 0
+    if kind == "squared_euclidean":
+        return -0.5 * scale * squares
+    # The root has no slope at 0: there distance and gradient are 0.
+    apart = squares > 0
     roots = xp.sqrt(xp.where(apart, squares, xp.ones_like(squares)))
     return -scale * xp.where(apart, roots, xp.zeros_like(roots))
 
@@ -176,32 +216,57 @@ def no_query(
     >>> no_query(np.array([[1.0], [2.0]]), w=np.ones(1), W=np.ones((1, 1)), act="relu")
     array([[1., 2.]])
     """
-    namespace(keys=keys, w=w, W=W, b=b)
+    xp = namespace(keys=keys, w=w, W=W, b=b)
     require_axes(2, "(..., k, d_k)", keys=keys)
-    require_shape((w.shape[-1], keys.shape[-1]), "(d_w, d_k)", W=W)
+    require_shape((_hidden_width(w, b), keys.shape[-1]), "(d_w, d_k)", W=W)
+    keys, W, w, b = as_floats(xp, keys, W, w, b)
     hidden = keys @ W.mT  # (..., k, d_k) -> (..., k, d_w)
     if b is not None:
         hidden = hidden + b
     return (activation(act)(hidden) @ w)[..., None, :]  # (..., k) -> (..., 1, k)
 
 
-def _mapped(queries: Array, keys: Array, W: Array) -> Array:
-    """Return W q for every query, `(..., q, d_k)`."""
-    namespace(queries=queries, keys=keys, W=W)
-    require_axes(2, "(..., q, d_q)", queries=queries)
-    require_axes(2, "(..., k, d_k)", keys=keys)
+def _mapped(queries: Array, keys: Array, W: Array) -> tuple[Array, Array]:
+    """Return W q for every query, `(..., q, d_k)`, and the keys in the same dtype."""
+    xp = namespace(queries=queries, keys=keys, W=W)
+    _require_pairs(queries, keys)
     require_shape((keys.shape[-1], queries.shape[-1]), "(d_k, d_q)", W=W)
-    return queries @ W.mT
+    queries, keys, W = as_floats(xp, queries, keys, W)
+    return queries @ W.mT, keys
 
 
-def _require_comparable(queries: Array, keys: Array, formula: str) -> None:
-    namespace(queries=queries, keys=keys)
+def _comparable(queries: Array, keys: Array, formula: str) -> tuple[Array, Array]:
+    """Return queries and keys ready for a product, entry by entry."""
+    xp = namespace(queries=queries, keys=keys)
+    _require_pairs(queries, keys)
+    require_same_width(queries, keys, formula)
+    queries, keys = as_floats(xp, queries, keys)
+    return queries, keys
+
+
+def _require_pairs(queries: Array, keys: Array) -> None:
     require_axes(2, "(..., q, d_q)", queries=queries)
     require_axes(2, "(..., k, d_k)", keys=keys)
-    require_same_width(queries, keys, formula)
+    batch_shape(queries=queries, keys=keys)
+
+
+def _hidden_width(w: Array, b: Array | None) -> int:
+    """Return d_w; raise unless the bias has it too."""
+    require_axes(1, "(d_w,)", w=w)
+    d_w: int = w.shape[-1]
+    if b is not None:
+        require_shape((d_w,), "(d_w,)", b=b)
+    return d_w
 
 
 def _unit(xp: Any, vectors: Array) -> Array:
+    """Return the vectors with length 1; zero vectors stay zero.
+
+    They are divided by their largest entry first: squares of large or small entries may be more,
+    or less, than the dtype can hold.
+    """
+    largest = xp.max(abs(vectors), axis=-1, keepdims=True)
+    vectors = vectors / xp.where(largest > 0, largest, xp.ones_like(largest))
     squares = xp.sum(vectors**2, axis=-1, keepdims=True)
     return vectors / xp.sqrt(xp.where(squares > 0, squares, xp.ones_like(squares)))
 
@@ -219,7 +284,7 @@ def _pairwise(
     `compare` takes `(..., q, 1, d)` and `(..., 1, k, d)` and returns `(..., q, k)`.
     """
     q, k, d = queries.shape[-2], keys.shape[-2], keys.shape[-1]
-    batch = max(prod(queries.shape[:-2]), prod(keys.shape[:-2]))
+    batch = prod(batch_shape(queries=queries, keys=keys))
     bytes_a_query = 8 * batch * k * d
     block = max(1, BLOCK_BYTES // max(1, bytes_a_query))
     parts = [

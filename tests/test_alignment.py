@@ -1,5 +1,6 @@
 """Alignments against their definitions in loops, and properties P2.1–P2.15."""
 
+import re
 from functools import partial
 from math import exp
 
@@ -125,6 +126,14 @@ def test_the_axis_can_be_chosen():
     np.testing.assert_allclose(weights, softmax(scores.swapaxes(-1, -2)).swapaxes(-1, -2))
 
 
+def test_a_trainable_temperature_gets_its_gradient_at_one_too():
+    scores = torch.tensor([[1.0, 3.0, 2.0]], dtype=torch.float64)
+    temperature = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda t: softmax(scores, temperature=t), temperature)
+    softmax(scores, temperature=temperature)[0, 1].backward()
+    assert temperature.grad != 0
+
+
 @pytest.mark.parametrize("temperature", [0, -1.0, float("nan")])
 def test_a_temperature_that_is_not_above_zero_is_refused(temperature):
     with pytest.raises(ValueError, match="temperature must be above 0"):
@@ -162,6 +171,46 @@ def test_sparse_maps_give_exact_zeros_and_stay_finite(name):
     np.testing.assert_allclose(weights[0], [1, 0, 0])
     assert weights[1, 2] == 0
     np.testing.assert_allclose(weights.sum(-1), 1)
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_a_score_of_minus_infinity_gets_no_weight_and_no_gradient(name):
+    scores = torch.tensor([[1.0, 0.5, -torch.inf], [0.5, -torch.inf, -200.0]])
+    ours = scores.clone().requires_grad_()
+    theirs = scores.clone().requires_grad_()
+    weights, wanted = getattr(alignment, name)(ours), SPARSE[name](theirs)
+    torch.testing.assert_close(weights, wanted)
+    cotangent = torch.tensor([[1.0, 2.0, 3.0]])
+    (weights * cotangent).sum().backward()
+    (wanted * cotangent).sum().backward()
+    torch.testing.assert_close(ours.grad, theirs.grad)
+
+
+@pytest.mark.parametrize("name", ["softmax", "sparsemax", "entmax15", "hard"])
+@pytest.mark.parametrize("masked", [False, True])
+def test_nan_is_passed_on_in_its_own_row_alone(name, masked):
+    scores = np.array([[1.0, np.nan, 0.5, 2.0], [1.0, 0.0, 0.5, 2.0]])
+    mask = np.array([True, True, True, False]) if masked else None
+    parameters = {"rng": np.random.default_rng(0)} if name == "hard" else {}
+    weights = getattr(alignment, name)(scores, mask=mask, **parameters)
+    assert np.isnan(weights[0, :3]).all()
+    np.testing.assert_allclose(weights[1].sum(), 1)
+
+
+@pytest.mark.parametrize("name", SPARSE)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("k", [307, 3001])  # no bfloat16 is 257, no float16 is 2049
+def test_sparse_maps_over_many_keys_agree_with_the_entmax_library_in_any_precision(name, dtype, k):
+    generator = torch.Generator().manual_seed(0)
+    for spread in (0.001, 1.0):
+        scores = (spread * torch.randn(3, k, generator=generator)).to(dtype)
+        weights = getattr(alignment, name)(scores)
+        wanted = SPARSE[name](scores.double())
+        assert weights.dtype == dtype
+        torch.testing.assert_close(weights, wanted.to(dtype), rtol=0.02, atol=1e-6)
+        torch.testing.assert_close(
+            weights.double().sum(-1), torch.ones(3).double(), atol=0.01, rtol=0
+        )
 
 
 # --- hard --------------------------------------------------------------------------------------
@@ -276,6 +325,17 @@ def test_the_largest_draw_finds_a_key_though_rounded_weights_add_up_to_less_than
     assert softmax(scores).sum(dtype=np.float64) < 0.9999
     weights = alignment.hard(scores, Fixed(0.9999))
     np.testing.assert_array_equal(weights, [[0, 0, 1]])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_every_one_of_many_equal_keys_is_drawn_in_half_precision(dtype):
+    k = 307
+    scores = torch.zeros(20 * k, 1, k, dtype=dtype)
+    weights = alignment.hard(scores, torch.Generator().manual_seed(0))
+    assert (weights.sum(-1) == 1).all()
+    times_drawn = weights.double().sum((0, 1))
+    assert (times_drawn > 0).all()
+    assert times_drawn.max() < 20 + 6 * 20**0.5  # six standard deviations
 
 
 def test_no_gradient_flows_through_the_draw():
@@ -401,6 +461,24 @@ def test_positions_agree_with_their_definition_and_lie_between_zero_and_the_leng
     assert (positions < lengths[:, None]).all()
 
 
+def test_integer_scores_keep_positions_between_the_keys():
+    whole, positions = np.array([[1, 2, 1, 3]]), np.array([2.5])
+    for renormalise in (False, True):
+        wanted = alignment.local_predictive(whole.astype(float), positions, 2, None, renormalise)
+        ours = alignment.local_predictive(whole, positions, 2, None, renormalise)
+        np.testing.assert_allclose(ours, wanted)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_windows_find_places_that_half_precision_has_no_number_for(dtype):
+    scores, places = torch.zeros(2, 3001, dtype=dtype), torch.tensor([257.0, 2049.0])
+    for align in (alignment.local_monotonic, alignment.local_predictive):
+        weights = align(scores, places, 1)
+        assert weights.dtype == dtype
+        kept = [torch.nonzero(row)[:, 0].add(1).tolist() for row in weights]
+        assert kept == [[256, 257, 258], [2048, 2049, 2050]]
+
+
 def test_half_widths_and_places_that_make_no_sense_are_refused():
     with pytest.raises(ValueError, match="must not be negative, but is -1"):
         alignment.local_monotonic(FIXTURE, np.array([1.0]), half_width=-1)
@@ -408,6 +486,8 @@ def test_half_widths_and_places_that_make_no_sense_are_refused():
         alignment.local_predictive(FIXTURE, np.array([1.0]), half_width=0)
     with pytest.raises(ValueError, match="each query needs its place"):
         alignment.local_monotonic(FIXTURE, np.array([1.0, 2.0]), half_width=1)
+    with pytest.raises(ValueError, match="each query needs its place"):
+        alignment.local_monotonic(FIXTURE, np.ones((2, 1)), half_width=1)
 
 
 # --- reinforced --------------------------------------------------------------------------------
@@ -515,3 +595,66 @@ def test_extreme_scores_in_any_precision_stay_finite(name, dtype):
     assert weights.dtype == dtype
     assert torch.isfinite(weights).all()
     assert torch.isfinite(scores.grad).all()
+
+
+BAD_MASKS = {
+    "local_monotonic": {"steps": np.array([2.0]), "half_width": 1},
+    "local_predictive": {"positions": np.array([2.0]), "half_width": 1},
+    "reinforced": {"selection": np.ones(8, dtype=bool)},
+    "softmax": {},
+    "sparsemax": {},
+    "entmax15": {},
+    "hard": {"rng": np.random.default_rng(0)},
+}
+
+
+@pytest.mark.parametrize("name", BAD_MASKS)
+@pytest.mark.parametrize(
+    ("mask", "sentence"),
+    [
+        (np.ones((1, 8)), "mask must be boolean"),
+        (np.ones((1, 7), dtype=bool), "mask must broadcast to the scores"),
+    ],
+)
+def test_a_mask_that_is_none_is_refused_by_every_alignment(name, mask, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        getattr(alignment, name)(FIXTURE, mask=mask, **BAD_MASKS[name])
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (
+            lambda: alignment.local_monotonic(np.zeros(5), np.array([2.0]), 1),
+            "scores must be (..., q, k), but came as (5,)",
+        ),
+        (lambda: softmax(np.array(1.0)), "scores must be (..., q, k), but came as ()"),
+        (
+            lambda: alignment.reinforced(FIXTURE, [True, False]),
+            "selection must be an array (NumPy, PyTorch, …), but is a list",
+        ),
+        (
+            lambda: alignment.reinforced(FIXTURE, np.ones(8)),
+            "selection must be boolean",
+        ),
+        (
+            lambda: alignment.reinforced(FIXTURE, np.ones(7, dtype=bool)),
+            "selection must broadcast to the scores (1, 8), but is (1, 7)",
+        ),
+        (
+            lambda: alignment.selection_probabilities(
+                np.ones(5), np.ones(3), np.ones((3, 15)), np.ones(3)
+            ),
+            "features must be (..., k, d), but came as (5,)",
+        ),
+        (
+            lambda: alignment.selection_probabilities(
+                np.ones((7, 5)), np.ones(3), np.ones((3, 15)), np.ones(3), mask=np.ones(7)
+            ),
+            "mask must be boolean",
+        ),
+    ],
+)
+def test_a_bad_input_gets_a_sentence_that_helps(call, sentence):
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        call()

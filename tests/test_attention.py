@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from torch import nn
 
 from attn_course import running_example
@@ -201,8 +202,19 @@ def test_what_is_masked_never_reaches_the_context(rng, junk):
     spoiled[3] = junk  # the first query (row 2 of the triangle) may not see position 3
     context, _ = attend(queries, keys, spoiled, mask=mask)
     np.testing.assert_array_equal(context[0], wanted[0])
-    if not np.isfinite(junk):
-        assert np.isnan(context[1]).all()  # the second may, and gets what it asked for
+    if not np.isfinite(junk):  # the second may, and gets what it asked for
+        np.testing.assert_array_equal(context[1], np.full(D_V, junk))
+
+
+@given(where=arrays(np.bool_, (3, K, D_V)))
+def test_a_mask_of_ones_is_no_mask_for_values_that_are_not_finite(where):
+    queries, keys, values = draw(np.random.default_rng(0))
+    for junk, places in zip([np.inf, -np.inf, np.nan], where, strict=True):
+        values[places] = junk
+    with np.errstate(invalid="ignore"):  # inf - inf
+        plain, _ = attend(queries, keys, values)
+        masked, _ = attend(queries, keys, values, mask=np.ones((Q, K), dtype=bool))
+    np.testing.assert_allclose(masked, plain)
 
 
 def test_a_broken_number_spoils_only_its_own_feature(rng):
@@ -222,6 +234,20 @@ def test_attend_can_be_vectorised_over_a_batch_by_pytorch(rng):
 
     together = torch.func.vmap(one)(queries, keys, values, mask)  # no number is known in there
     torch.testing.assert_close(together, attend(queries, keys, values, mask=mask)[0])
+
+
+@pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`")
+@pytest.mark.parametrize("junk", [0.0, np.nan, np.inf])
+def test_attend_can_be_compiled_as_one_graph_by_pytorch(rng, junk):
+    queries, keys, values = (torch.from_numpy(a) for a in draw(rng))
+    values[2] = junk
+    mask = torch.ones(Q, K, dtype=torch.bool).tril()  # the first two may not see it
+    compiled = torch.compile(attend, fullgraph=True, backend="eager")
+    context, weights = compiled(queries, keys, values, mask=mask)
+    wanted_context, wanted_weights = attend(queries, keys, values, mask=mask)
+    torch.testing.assert_close(context, wanted_context, equal_nan=True)
+    torch.testing.assert_close(weights, wanted_weights)
+    assert torch.isfinite(context[:2]).all()
 
 
 def test_padding_changes_nothing(rng):
@@ -317,6 +343,7 @@ def test_every_parameter_of_the_task_model_learns(rng):
     [
         (dict(keys=np.ones((4, D))), "4 keys meet 7 values"),
         (dict(keys=np.ones((K, 3))), "same width: queries are (3, 5), keys are (7, 3)"),
+        (dict(keys=np.ones(D)), "keys must be (..., k, d_k), but came as (5,)"),
         (dict(values=np.ones(K)), "values must be (..., k, d_v), but came as (7,)"),
         (dict(queries=np.ones(D)), "queries must be (..., q, d_q), but came as (5,)"),
         (dict(queries=[[1.0] * D]), "queries must be an array (NumPy, PyTorch, …), but is a list"),
@@ -330,3 +357,11 @@ def test_a_bad_input_gets_a_sentence_that_helps(change, sentence):
     given = dict(queries=np.ones((Q, D)), keys=np.ones((K, D)), values=np.ones((K, D_V))) | change
     with pytest.raises(ValueError, match=re.escape(sentence)):
         attend(**given)
+
+
+@pytest.mark.parametrize("name", ["queries", "keys", "values"])
+def test_batches_that_do_not_fit_are_named(name):
+    arrays = dict(queries=torch.ones(2, Q, D), keys=torch.ones(2, K, D), values=torch.ones(2, K, 3))
+    arrays[name] = arrays[name][:1].expand(5, -1, -1)
+    with pytest.raises(ValueError, match="the leading axes do not fit"):
+        attend(**arrays)

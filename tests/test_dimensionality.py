@@ -1,5 +1,6 @@
-"""One weight a value and one a feature: the definitions in loops, and properties P3.1–P3.4."""
+"""One weight per value or per entry: the definitions in loops, and properties P3.1–P3.4."""
 
+import re
 from functools import partial
 
 import numpy as np
@@ -50,14 +51,14 @@ def test_scores_contexts_and_weights_agree_with_the_definition_in_loops(seed):
 def test_single_and_multi_agree_with_loops():
     arrays, _, _ = draw()
     rng = np.random.default_rng(1)
-    weights, per_feature = rng.random((B, Q, K)), rng.random((B, Q, K, D_V))
+    weights, per_entry = rng.random((B, Q, K)), rng.random((B, Q, K, D_V))
     one = dimensionality.single(weights, arrays["values"])
-    many = dimensionality.multi(per_feature, arrays["values"])
+    many = dimensionality.multi(per_entry, arrays["values"])
     for b, i in np.ndindex(B, Q):
         wanted = definition.single(weights[b, i], arrays["values"][b])
         np.testing.assert_allclose(one[b, i], wanted)
         for f in range(D_V):
-            total = sum(per_feature[b, i, l, f] * arrays["values"][b, l, f] for l in range(K))
+            total = sum(per_entry[b, i, l, f] * arrays["values"][b, l, f] for l in range(K))
             np.testing.assert_allclose(many[b, i, f], total)
 
 
@@ -82,7 +83,7 @@ def test_p3_1_equal_columns_are_single_dimensional_attention():
 
 
 @given(seed=seeds)
-def test_p3_2_each_feature_adds_up_to_one_over_the_keys_and_not_over_the_features(seed):
+def test_p3_2_each_entry_adds_up_to_one_over_the_keys_and_not_over_the_entries(seed):
     arrays, parameters, _ = draw(seed)
     score = partial(dimensionality.multi_scores, **parameters)
     _, weights = dimensionality.attend_multi(**arrays, score=score)
@@ -101,7 +102,7 @@ def test_p3_3_each_coordinate_stays_between_its_values_but_the_context_may_leave
     assert context.sum() > 1.9
 
 
-def test_p3_4_it_is_one_head_a_feature():
+def test_p3_4_it_is_one_head_per_entry():
     arrays, parameters, mask = draw()
     score = partial(dimensionality.multi_scores, **parameters)
     context, _ = dimensionality.attend_multi(**arrays, score=score, mask=mask)
@@ -125,6 +126,28 @@ def test_masked_values_never_reach_the_context():
     np.testing.assert_array_equal(spoiled, context)
     assert (weights[0, 1] == 0).all()
     assert (context[0, 1] == 0).all()
+
+
+@pytest.mark.parametrize("axes", [(), (K,), (1, K), (Q, K), (B, 1, K), (B, Q, 1)], ids=str)
+def test_every_mask_that_broadcasts_to_queries_and_keys_is_taken(axes):
+    arrays, parameters, _ = draw()
+    mask = np.random.default_rng(1).random(axes) < 0.5
+    score = partial(dimensionality.multi_scores, **parameters)
+    context, weights = dimensionality.attend_multi(**arrays, score=score, mask=mask)
+    full = np.array(np.broadcast_to(mask, (B, Q, K)))
+    wanted, wanted_weights = dimensionality.attend_multi(**arrays, score=score, mask=full)
+    np.testing.assert_array_equal(context, wanted)
+    np.testing.assert_array_equal(weights, wanted_weights)
+    assert (weights[~full] == 0).all()
+
+
+@pytest.mark.parametrize("axes", [(K + 1,), (K, Q), (B, K), (1, B, Q, K)], ids=str)
+def test_a_mask_that_does_not_fit_is_refused_with_the_shapes_of_the_caller(axes):
+    arrays, parameters, _ = draw()
+    score = partial(dimensionality.multi_scores, **parameters)
+    sentence = re.escape(f"broadcast to the scores {(B, Q, K)}, but is {axes}")
+    with pytest.raises(ValueError, match=sentence):
+        dimensionality.attend_multi(**arrays, score=score, mask=np.ones(axes, dtype=bool))
 
 
 def test_gradcheck_and_pytorch_agrees_with_numpy():
@@ -154,7 +177,7 @@ def test_gradcheck_and_pytorch_agrees_with_numpy():
 def test_shapes_that_do_not_fit_are_refused_with_both_shapes():
     with pytest.raises(ValueError, match=r"weights are \(1, 2, 3\), values are \(2, 4\)"):
         dimensionality.multi(np.ones((1, 2, 3)), np.ones((2, 4)))
-    with pytest.raises(ValueError, match="every feature of a value needs a score"):
+    with pytest.raises(ValueError, match="every entry of a value needs a score"):
         dimensionality.attend_multi(
             np.ones((1, 2)), np.ones((3, 2)), np.ones((3, 5)), score=lambda q, k: np.ones((1, 3, 4))
         )

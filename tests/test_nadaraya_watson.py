@@ -100,6 +100,17 @@ def test_a_batch_is_the_same_as_one_at_a_time(rng):
         np.testing.assert_allclose(together[b], nw.regress(queries[b], keys[b], values[b], w=2.0))
 
 
+@pytest.mark.parametrize("kernel", KERNEL_NAMES)
+def test_masks_and_batches_that_do_not_fit_get_a_sentence(kernel):
+    x = torch.ones(2, 7)
+    with pytest.raises(ValueError, match="mask must be boolean"):
+        nw.regress(x, x, x, mask=torch.ones(7, 7), kernel=kernel)
+    with pytest.raises(ValueError, match="mask must broadcast to the scores"):
+        nw.weights(x, x, mask=torch.ones(7, 5, dtype=torch.bool), kernel=kernel)
+    with pytest.raises(ValueError, match="the leading axes do not fit"):
+        nw.regress(torch.ones(3, 5), x, x, kernel=kernel)
+
+
 # --- the numbers of the chapter ----------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from attn_course import scoring
 from attn_course.alignment import causal_mask, padding_mask
+from attn_course.attention import attend
 from attn_course.definitions import attention as attention_definition
 from attn_course.definitions import scale as definition
 from attn_course.definitions import scoring as scoring_definition
@@ -194,6 +195,18 @@ def test_what_is_masked_never_reaches_the_context(junk, block):
     torch.testing.assert_close(contexts[1], wanted[1])
     if junk != 1e30:
         assert contexts[0, 4:].isnan().all()  # those who may see it get what they asked for
+
+
+@pytest.mark.parametrize("block", [1, 3, 16])
+def test_broken_numbers_come_out_as_attend_lets_them(block):
+    queries, keys, values = draw(q=K)
+    values[2, 0], values[5, 0], values[7, 1] = torch.inf, -torch.inf, torch.nan
+    mask = torch.from_numpy(causal_mask(K))
+    wanted, _ = attend(queries, keys, values, mask=mask)
+    assert wanted[3, 0] == torch.inf
+    assert wanted[6, 0].isnan()  # inf and -inf
+    found = blockwise_attention(queries, keys, values, causal=True, block=block)
+    torch.testing.assert_close(found, wanted, equal_nan=True)
 
 
 @pytest.mark.parametrize("block", [2, 1024])

@@ -234,6 +234,26 @@ def test_p1_6_cosine_ignores_length(stretch):
     )
 
 
+@pytest.mark.parametrize(
+    ("dtype", "size"),
+    [
+        (torch.float16, 4e4),
+        (torch.float16, 40.0),
+        (torch.float16, 1e-4),
+        (torch.bfloat16, 1e30),
+        (torch.bfloat16, 1e-30),
+        (torch.float64, 1e170),
+        (torch.float64, 1e-170),
+    ],
+)
+def test_p1_6_cosine_ignores_lengths_whose_square_no_number_holds(dtype, size):
+    signs = torch.ones(2, 61, dtype=dtype)
+    signs[1, 7:] = -1
+    wanted = torch.tensor([[1.0, -47 / 61], [-47 / 61, 1.0]])
+    cosine = scoring.similarity(size * signs, signs)
+    torch.testing.assert_close(cosine.float(), wanted, atol=0.01, rtol=0)
+
+
 def test_p1_6_a_zero_vector_has_cosine_zero_and_a_finite_gradient():
     queries = torch.zeros(1, 3, requires_grad=True)
     scores = scoring.similarity(queries, torch.eye(3))
@@ -297,6 +317,22 @@ def test_working_in_blocks_changes_nothing(rng, monkeypatch):
         monkeypatch.undo()
 
 
+def test_a_block_is_as_small_as_promised_when_both_sides_bring_batches(monkeypatch):
+    monkeypatch.setattr(scoring, "BLOCK_BYTES", 8 * (5 * 7) * K * D_Q)  # what one query needs
+    largest = 0
+
+    def tanh(x):
+        nonlocal largest
+        largest = max(largest, x.nbytes)
+        return np.tanh(x)
+
+    queries, keys = np.ones((5, 1, Q, D_Q)), np.ones((1, 7, K, D_Q))
+    identity = np.eye(D_Q)
+    scores = scoring.additive(queries, keys, np.ones(D_Q), identity, identity, act=tanh)
+    assert scores.shape == (5, 7, Q, K)
+    assert largest == scoring.BLOCK_BYTES
+
+
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_activations_agree_with_their_definitions_and_stay_finite(name):
     x = np.array([-3.0, -0.5, 0.0, 0.5, 3.0])
@@ -335,6 +371,25 @@ def test_activations_agree_with_their_definitions_and_stay_finite(name):
                 np.ones((1, 4)), np.ones((2, 5)), np.ones(3), np.ones((3, 5)), np.ones((3, 5))
             ),
             "W_q must be (d_w, d_q) = (3, 4), but is (3, 5)",
+        ),
+        (
+            lambda: scoring.additive(
+                np.ones((1, 4)),
+                np.ones((2, 5)),
+                np.ones(3),
+                np.ones((3, 4)),
+                np.ones((3, 5)),
+                b=np.ones(4),
+            ),
+            "b must be (d_w,) = (3,), but is (4,)",
+        ),
+        (
+            lambda: scoring.no_query(np.ones((2, 4)), np.ones(3), np.ones((3, 4)), b=np.ones(2)),
+            "b must be (d_w,) = (3,), but is (2,)",
+        ),
+        (
+            lambda: scoring.dot(torch.ones(2, 3, 5), torch.ones(3, 7, 5)),
+            "the leading axes do not fit: queries are (2, 3, 5), keys are (3, 7, 5)",
         ),
         (
             lambda: scoring.similarity(np.ones((1, 4)), np.ones((2, 4)), kind="cosin"),

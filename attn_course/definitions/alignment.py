@@ -1,17 +1,24 @@
-"""Alignments of one row of scores, in loops (chapter 3). Keys are counted from 1."""
+"""Alignments of one row of scores, in loops (chapter 3). Keys count from 1.
+
+Lines are short, since pages show this code.
+"""
 
 from collections.abc import Callable, Sequence
 from math import exp, log, tanh
+from typing import TypeAlias
 
 from attn_course.definitions.scoring import ACTIVATIONS, Matrix, Vector, dot, times
 
+Mask: TypeAlias = Sequence[bool] | None  # True = may attend; None: all may
 
-def softmax(scores: Vector, mask: Sequence[bool] | None = None) -> list[float]:
-    r"""$a_l = \exp(e_l) / \sum_j \exp(e_j)$ over the keys the mask allows; 0 elsewhere."""
+
+def softmax(scores: Vector, mask: Mask = None) -> list[float]:
+    r"""$a_l = \exp(e_l) / \sum_j \exp(e_j)$ over the keys of the mask."""
     allowed = [True] * len(scores) if mask is None else list(mask)
-    largest = max((e for e, may in zip(scores, allowed, strict=True) if may), default=0.0)
+    pairs = list(zip(scores, allowed, strict=True))
+    largest = max((e_l for e_l, may in pairs if may), default=0.0)
     exponentials = []
-    for e_l, may in zip(scores, allowed, strict=True):
+    for e_l, may in pairs:
         exponentials.append(exp(e_l - largest) if may else 0.0)
     total = sum(exponentials)
     if total == 0.0:  # nothing may be attended to
@@ -19,8 +26,8 @@ def softmax(scores: Vector, mask: Sequence[bool] | None = None) -> list[float]:
     return [exponential / total for exponential in exponentials]
 
 
-def hard(scores: Vector, u: float, mask: Sequence[bool] | None = None) -> list[float]:
-    """Lay the weights end to end from 0 to 1; the key on which u falls gets everything."""
+def hard(scores: Vector, u: float, mask: Mask = None) -> list[float]:
+    """Lay the weights end to end; the key on which u falls gets all."""
     one_hot = [0.0] * len(scores)
     end = 0.0
     for place, a_l in enumerate(softmax(scores, mask)):
@@ -32,15 +39,21 @@ def hard(scores: Vector, u: float, mask: Sequence[bool] | None = None) -> list[f
 
 
 def window(
-    n: int, centre: float, half_width: float, mask: Sequence[bool] | None = None
+    n: int,
+    centre: float,
+    half_width: float,
+    mask: Mask = None,
 ) -> list[bool]:
-    r"""$\mathcal W(p) = \{l : \lvert l - p \rvert \le D\}$, clipped to the keys there are."""
+    r"""$\mathcal W(p) = \{l : \lvert l - p \rvert \le D\}$, of n keys."""
     allowed = [True] * n if mask is None else list(mask)
-    return [abs(place - centre) <= half_width and allowed[place - 1] for place in range(1, n + 1)]
+    inside = []
+    for place, may in enumerate(allowed, start=1):
+        inside.append(may and abs(place - centre) <= half_width)
+    return inside
 
 
 def local_monotonic(
-    scores: Vector, step: float, half_width: float, mask: Sequence[bool] | None = None
+    scores: Vector, step: float, half_width: float, mask: Mask = None
 ) -> list[float]:
     """Softmax over the window around the output step: (27) with p = t."""
     return softmax(scores, window(len(scores), step, half_width, mask))
@@ -50,39 +63,53 @@ def local_predictive(
     scores: Vector,
     position: float,
     half_width: float,
-    mask: Sequence[bool] | None = None,
+    mask: Mask = None,
     renormalise: bool = False,
 ) -> list[float]:
     """Softmax over the window, then times the Gaussian: (27) and (29)."""
     sigma = half_width / 2
-    inside = softmax(scores, window(len(scores), position, half_width, mask))
+    near = window(len(scores), position, half_width, mask)
     weights = []
-    for place, a_l in enumerate(inside, start=1):
-        weights.append(a_l * exp(-((place - position) ** 2) / (2 * sigma**2)))
+    for place, a_l in enumerate(softmax(scores, near), start=1):
+        distance = place - position
+        weights.append(a_l * exp(-(distance**2) / (2 * sigma**2)))
     total = sum(weights)
     if renormalise and total > 0:
         return [a_l / total for a_l in weights]
     return weights
 
 
-def predict_position(query: Vector, w_p: Vector, W_p: Matrix, length: int) -> float:
+def predict_position(
+    query: Vector,
+    w_p: Vector,
+    W_p: Matrix,
+    length: int,
+) -> float:
     r"""$S \cdot \mathrm{sigmoid}(w_p^\top \tanh(W_p q))$, equation (28)."""
     hidden = [tanh(h_i) for h_i in times(W_p, query)]
     return length / (1 + exp(-dot(w_p, hidden)))
 
 
-def sparsemax(scores: Vector, mask: Sequence[bool] | None = None) -> list[float]:
-    """Project on the simplex: look for the threshold by halving the interval it must lie in."""
-    return _by_threshold(scores, mask, lambda e_l, tau: max(0.0, e_l - tau))
+def sparsemax(scores: Vector, mask: Mask = None) -> list[float]:
+    r"""$\max(0, e_l - \theta)$, the threshold found by halving."""
+
+    def weight(e_l: float, theta: float) -> float:
+        return max(0.0, e_l - theta)
+
+    return _by_threshold(scores, mask, weight)
 
 
-def entmax15(scores: Vector, mask: Sequence[bool] | None = None) -> list[float]:
-    r"""$\max(0, e_l/2 - \tau)^2$, the threshold found by halving."""
-    return _by_threshold(scores, mask, lambda e_l, tau: max(0.0, e_l / 2 - tau) ** 2)
+def entmax15(scores: Vector, mask: Mask = None) -> list[float]:
+    r"""$\max(0, e_l/2 - \theta)^2$, the threshold found by halving."""
+
+    def weight(e_l: float, theta: float) -> float:
+        return max(0.0, e_l / 2 - theta) ** 2
+
+    return _by_threshold(scores, mask, weight)
 
 
 def _by_threshold(
-    scores: Vector, mask: Sequence[bool] | None, weight: Callable[[float, float], float]
+    scores: Vector, mask: Mask, weight: Callable[[float, float], float]
 ) -> list[float]:
     allowed = [True] * len(scores) if mask is None else list(mask)
     kept = [e_l for e_l, may in zip(scores, allowed, strict=True) if may]
@@ -95,11 +122,14 @@ def _by_threshold(
             low = middle
         else:
             high = middle
-    return [weight(e_l, low) if may else 0.0 for e_l, may in zip(scores, allowed, strict=True)]
+    weights = []
+    for e_l, may in zip(scores, allowed, strict=True):
+        weights.append(weight(e_l, low) if may else 0.0)
+    return weights
 
 
 def expected_reward_gradient(scores: Vector, rewards: Vector) -> list[float]:
-    r"""$\sum_m a_m R_m (\delta_{mj} - a_j)$: the gradient of the expected reward, term by term."""
+    r"""$\sum_m a_m R_m (\delta_{mj} - a_j)$, term by term."""
     a = softmax(scores)
     gradient = []
     for j in range(len(a)):
@@ -111,14 +141,22 @@ def expected_reward_gradient(scores: Vector, rewards: Vector) -> list[float]:
 
 
 def selection_probabilities(
-    features: Matrix, w: Vector, W: Matrix, b: Vector, b_0: float = 0.0, act: str = "relu"
+    features: Matrix,
+    w: Vector,
+    W: Matrix,
+    b: Vector,
+    b_0: float = 0.0,
+    act: str = "relu",
 ) -> list[float]:
-    r"""$\sigma(w^\top \mathrm{act}(W[x_l; \bar x; x_l \odot \bar x] + b) + b_0)$, each feature."""
-    mean = [sum(x[i] for x in features) / len(features) for i in range(len(features[0]))]
+    r"""$\pi_l$ from each feature, the mean, and their product."""
+    n = len(features)
+    mean = [sum(entries) / n for entries in zip(*features, strict=True)]
     probabilities = []
     for x in features:
-        inputs = [*x, *mean, *(x_i * m_i for x_i, m_i in zip(x, mean, strict=True))]
-        hidden = [ACTIVATIONS[act](h_i + b_i) for h_i, b_i in zip(times(W, inputs), b, strict=True)]
+        both = [x_i * m_i for x_i, m_i in zip(x, mean, strict=True)]
+        hidden = []
+        for h_i, b_i in zip(times(W, [*x, *mean, *both]), b, strict=True):
+            hidden.append(ACTIVATIONS[act](h_i + b_i))
         probabilities.append(1 / (1 + exp(-(dot(w, hidden) + b_0))))
     return probabilities
 

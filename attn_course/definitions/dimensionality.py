@@ -1,4 +1,4 @@
-"""One weight a value and one weight a feature, for one query, in loops (chapter 4)."""
+"""One weight per value and one weight per entry, for one query, in loops (chapter 4)."""
 
 from collections.abc import Sequence
 

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from attn_course.alignment import softmax
-from attn_course.attention import Align, attend, reaches
+from attn_course.attention import Align, attend, with_broken
 from attn_course.learned_scores import make_score
 
 
@@ -123,5 +123,5 @@ def _fast(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) ->
     contexts = scaled_dot_product_attention(
         queries, keys.where(whole_keys, 0), values.where(whole_values, 0), attn_mask=mask
     )
-    broken = ~(whole_values & whole_keys.all(dim=-1, keepdim=True))
-    return contexts.masked_fill(reaches(mask, broken, values.dtype), torch.nan)
+    lost = ~whole_keys.all(dim=-1, keepdim=True)  # a broken key spoils all that sees it
+    return with_broken(contexts, values.masked_fill(lost, torch.nan), mask)
