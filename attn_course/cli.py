@@ -176,12 +176,12 @@ def parser() -> argparse.ArgumentParser:
         "--seeds", type=_count, default=1, metavar="N", help=_("train from N seeds each (1)")
     )
     made.add_argument(
-        "--jobs", type=_count, metavar="N", help=_("so many trainings at once (one a core)")
+        "--jobs", type=_count, metavar="N", help=_("so many trainings at once (one per core)")
     )
     made.add_argument("--json", action="store_true", help=_("print the rows as JSON"))
     made.add_argument("--save", type=Path, metavar="FILE", help=_("keep the table in a file"))
     made.add_argument(
-        "--compare", type=Path, metavar="FILE", help=_("fail where a figure left its kept spread")
+        "--compare", type=Path, metavar="FILE", help=_("fail where a figure is not the one kept for its seed")
     )
     made.add_argument(
         "--fresh", action="store_true", help=_("train anew what an earlier run has finished")

@@ -5,12 +5,13 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from attn_course._progress import Progress
 from attn_course.tasks import all_tasks
 from attn_course.tasks.table import (
     LIBRARIES,
@@ -43,6 +44,14 @@ def carry_out(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.tune:
         return _tune(tasks)
+    stated = None
+    if arguments.compare:  # read before an hour of training that nothing could be compared with
+        try:
+            stated = read_table(arguments.compare)
+        except (OSError, ValueError, TypeError, KeyError):
+            sentence = _("There is no table to compare with in {path}; --save writes one.")
+            print(sentence.format(path=arguments.compare), file=sys.stderr)
+            return 2
     seeds = list(range(arguments.seeds))
     jobs = arguments.jobs or os.cpu_count() or 1
     log = None if arguments.fresh else LOG
@@ -52,17 +61,17 @@ def carry_out(arguments: argparse.Namespace) -> int:
     if arguments.save:
         save(arguments.save, rows)
         print(_("Saved to {path}.").format(path=arguments.save), file=sys.stderr)
-    return _compare(rows, arguments.compare) if arguments.compare else 0
+    return 0 if stated is None else _compare(rows, stated, arguments.compare)
 
 
 def chosen_tasks(names: Sequence[str] | None) -> list[Task]:
-    """Return the tasks of those names, or all of them."""
+    """Return the tasks of those names, each once, or all of them."""
     known = all_tasks()
     unknown = [name for name in names or () if name not in known]
     if unknown:
         sentence = _("There is no task {name!r}; there are: {known}.")
         raise UnknownTask(sentence.format(name=unknown[0], known=", ".join(known)))
-    return [known[name] for name in names] if names else list(known.values())
+    return [known[name] for name in dict.fromkeys(names or known)]
 
 
 def save(path: Path, rows: Sequence[Row]) -> None:
@@ -90,12 +99,12 @@ def load(path: Path) -> dict[str, Any]:
     return record
 
 
-def _compare(rows: Sequence[Row], path: Path) -> int:
-    found = differences(rows, read_table(path))
+def _compare(rows: Sequence[Row], stated: Mapping[tuple[str, str, str], Row], path: Path) -> int:
+    found = differences(rows, stated)
     for sentence in found:
         print(sentence, file=sys.stderr)
     if not found:
-        print(_("Every figure lies within the spread stated in {path}.").format(path=path))
+        print(_("Every figure is what {path} states for its seed.").format(path=path))
     return 1 if found else 0
 
 
@@ -105,13 +114,23 @@ def _tune(tasks: Sequence[Task]) -> int:
 
     torch.set_num_threads(1)
     print(_("validation scores by learning rate, seed {seed}").format(seed=TUNING_SEED))
+    arms = [(task, arm) for task in tasks for arm in compared(task)]
     stale = 0
-    for task in tasks:
-        for arm in compared(task):
+    with Progress(len(arms), _("tuning"), unit=_("models")) as shown:
+        for task, arm in arms:
+            shown.now(f"{task.name}, {arm}")
             scores = tune(task, arm)
-            best = best_rate(task, scores)
             used = task.arms[arm].learning_rate
-            stale += scores[best] != scores[used]
-            shown = "  ".join(f"{rate:g}: {score:.4f}" for rate, score in scores.items())
-            print(f"{task.name:24} {arm:28} {shown}  " + _("used: {rate:g}").format(rate=used))
+            stale += scores[best_rate(task, scores)] != scores[used]
+            # At once, and in whole lines: each takes minutes, and a file may be watched.
+            print(_tuned(task, arm, scores, used), flush=True)
+            shown.advance()
     return 1 if stale else 0
+
+
+def _tuned(task: Task, arm: str, scores: Mapping[float, float], used: float) -> str:
+    shown = "  ".join(f"{rate:g}: {score:.4f}" for rate, score in scores.items())
+    line = f"{task.name:24} {arm:28} {shown}  " + _("used: {rate:g}").format(rate=used)
+    _lowest, middle, _highest = sorted(scores)
+    at_edge = scores[best_rate(task, scores)] != scores[middle]
+    return line + (_("  at an edge: a rate beyond may be better") if at_edge else "")

@@ -84,9 +84,10 @@ class PatchReader(nn.Module):
 
 
 def reinforce(with_baseline: bool) -> Callable[[nn.Module, Examples], Tensor]:
-    r"""Return the loss with the gradient of $\log p(y)$ for the reader, REINFORCE's for scores.
+    r"""Return a loss: the reader learns by $\log p(y)$, scores by REINFORCE.
 
-    The baseline is the moving average $b \leftarrow 0.9\,b + 0.1\,R$ of Xu et al. (2015).
+    The baseline is the moving average $b \leftarrow 0.9\,b + 0.1\,R$ of
+    Xu et al. (2015).
     """
 
     def loss(model: nn.Module, examples: Examples) -> Tensor:

@@ -19,6 +19,7 @@ from attn_course.alignment import softmax
 from attn_course.attention import Align, AttentionModel, TaskModel
 from attn_course.evaluation.ablation import uniform_weights
 from attn_course.scoring import dot
+from attn_course.tasks.parts import filled
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, as_tensor
 
 
@@ -46,7 +47,7 @@ class TellingWord(Task):
 
     def examples(self, split: Split, number: int, rng: np.random.Generator) -> Examples:
         """Return words as a role and a class each, one-hot, in sentences of 8 to 12."""
-        there = self.lengths(number, rng)
+        there = filled(rng, number, self.shortest, self.longest)
         role = rng.integers(1, self.roles, size=there.shape)
         named = rng.integers(self.classes, size=there.shape)
         rows = np.arange(number)
@@ -54,11 +55,6 @@ class TellingWord(Task):
         role[rows, telling] = 0
         right = np.arange(self.longest) == telling[:, None]
         return self.packed(role, named, there, right, named[rows, telling])
-
-    def lengths(self, number: int, rng: np.random.Generator) -> np.ndarray:
-        """Return where there are words, `(number, longest)`."""
-        length = rng.integers(self.shortest, self.longest + 1, size=number)
-        return np.arange(self.longest) < length[:, None]
 
     def packed(
         self,
@@ -115,7 +111,7 @@ class MajorityOfWords(TellingWord):
 
     def examples(self, split: Split, number: int, rng: np.random.Generator) -> Examples:
         """Return words of one role; no two classes are named most often at once."""
-        there = self.lengths(number, rng)
+        there = filled(rng, number, self.shortest, self.longest)
         named = np.zeros(there.shape, dtype=np.int64)
         votes = np.zeros((number, self.classes), dtype=np.int64)
         undecided = np.ones(number, dtype=bool)

@@ -1,5 +1,6 @@
 """Small parts that many task models share, so that arms differ in one place alone."""
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -47,3 +48,8 @@ class KeyScore(nn.Module):
     def forward(self, _queries: Tensor, keys: Tensor) -> Tensor:
         """Return scores `(..., 1, k)`."""
         return self.of_keys(keys)
+
+
+def filled(rng: np.random.Generator, number: int, fewest: int, most: int) -> np.ndarray:
+    """Return which of `most` places are filled, `(number, most)`: the first few, at random."""
+    return np.arange(most) < rng.integers(fewest, most + 1, size=number)[:, None]

@@ -2,14 +2,15 @@ r"""From right to left: the source is read from its end, so step t stands near p
 
 The rest is as in `transliteration`. A window that moves with the step is at the wrong end; local-p
 predicts its place, $p = S\,\sigma(w_p^\top \tanh(W_p q))$. What it learns is a share of the length,
-$1 - (t - 1)/S$, and that holds for words of any length. At both ends the sigmoid would have to
-saturate, and there the windows lie a few letters off: they must be wide enough to forgive it.
+about $1 - (t - 1/2)/S$ where a step is told $(t - 1/2)/S$. That is half a letter from the right
+place, and what is missing is learned as a share too, so the windows lie further off the longer a
+word is. At both ends the sigmoid would have to saturate, and there they lie further off still.
 """
 
 from typing import ClassVar
 
 from attn_course.tasks.task import Comparison
-from attn_course.tasks.transliteration import IN_RANGE, Transliteration
+from attn_course.tasks.transliteration import IN_RANGE, TOLD, Transliteration
 
 
 class RightToLeft(Transliteration):
@@ -18,13 +19,13 @@ class RightToLeft(Transliteration):
     name = "right_to_left"
     question = "Which letter is written at step t, if the source is read from its end?"
     backwards = True
-    rates: ClassVar[dict[str, float]] = {"local-m": 2e-2, "local-p": 6e-3, "global": 6e-2}
+    rates: ClassVar[dict[str, float]] = {"local-m": 2e-1, "local-p": 6e-2, "global": 2e-1}
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
         """A window that can be anywhere against the whole source, and against one that can't."""
         return (
-            Comparison("local-p", "global"),
+            Comparison("local-p", "global", TOLD),
             Comparison(
                 "local-p",
                 "local-m",

@@ -10,13 +10,13 @@ from functools import partial
 
 import numpy as np
 
+from attn_course.tasks.parts import filled
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, as_tensor
 from attn_course.tasks.two_inputs import (
     CO_ATTENTION,
     Layer,
     TwoInputModel,
     blind,
-    lengths,
     one_sided,
     shuffled,
 )
@@ -80,7 +80,7 @@ class SceneQuestion(Task):
         objects[:, 1, 0], objects[:, 1, 1] = shape, others[:, 1, 1]
         objects[:, 2, 0], objects[:, 2, 1] = others[:, 2, 0], colour
         named = np.broadcast_to(np.arange(self.objects) == 0, size)
-        there = lengths(rng, len(shape), 4, self.objects)
+        there = filled(rng, len(shape), 4, self.objects)
         return *shuffled(rng, there, objects, named), there
 
     def questions(
@@ -92,7 +92,7 @@ class SceneQuestion(Task):
         words = rng.integers(first_filler, len(WORDS), size=size)
         words[:, :3] = np.stack([shape, 6 + colour, 12 + asked], axis=-1)
         telling = np.broadcast_to(np.arange(self.words_asked) < 3, size)
-        there = lengths(rng, len(shape), 4, self.words_asked)
+        there = filled(rng, len(shape), 4, self.words_asked)
         return *shuffled(rng, there, words, telling), there
 
     def model(self, layer: Layer) -> TwoInputModel:

@@ -11,12 +11,11 @@ import numpy as np
 from torch import Tensor, nn
 
 from attn_course.features import AttentionViaAttention
-from attn_course.tasks.parts import UniformScore
-from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, as_tensor
-from attn_course.tasks.two_inputs import SummedEmbeddings, lengths
+from attn_course.tasks.parts import UniformScore, filled
+from attn_course.tasks.task import IGNORED, Arm, Comparison, Examples, Split, Task, as_tensor
+from attn_course.tasks.two_inputs import SummedEmbeddings
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-NO_LETTER = -100  # the target behind a word's end, which the cross-entropy passes over
 
 
 class Speller(nn.Module):
@@ -75,13 +74,13 @@ class Spelling(Task):
         """Return 4–6 words of 3–6 random letters, and the tag of one of them at each position."""
         n, longest = self.words_at_most, self.longest
         rows = np.arange(number)
-        there = lengths(rng, number, 4, n)
+        there = filled(rng, number, 4, n)
         tags = rng.random((number, self.tags)).argsort(axis=1)[:, :n]  # no tag twice
         rank = np.where(there, rng.random((number, n)), 2.0).argsort(axis=1).argsort(axis=1)
         tagged = there & (rank >= self.untagged)
         chosen = (rank == self.untagged).argmax(axis=1)
         letters = rng.integers(len(LETTERS), size=(number, n, longest))
-        written = lengths(rng, number * n, 3, longest).reshape(number, n, longest)
+        written = filled(rng, number * n, 3, longest).reshape(number, n, longest)
         written &= there[..., None]
         asked_for = written[rows, chosen]  # (number, longest)
         place, position = np.meshgrid(np.arange(n), np.arange(longest), indexing="ij")
@@ -100,7 +99,7 @@ class Spelling(Task):
                 "word_mask": as_tensor(tagged),
                 "character_mask": as_tensor(character_mask),
             },
-            targets=as_tensor(np.where(asked_for, letters[rows, chosen], NO_LETTER)),
+            targets=as_tensor(np.where(asked_for, letters[rows, chosen], IGNORED)),
             right={
                 "words": as_tensor(word[:, None] & asked_for[..., None]),
                 "characters": as_tensor(right),
@@ -110,12 +109,6 @@ class Spelling(Task):
                 "characters": as_tensor(character_mask[:, None]),
             },
         )
-
-    def score(self, predictions: Tensor, examples: Examples) -> float:
-        """Return the share of letters that are right."""
-        asked_for = examples.targets != NO_LETTER
-        hits = predictions.argmax(dim=-1) == examples.targets
-        return hits[asked_for].double().mean().item()
 
     def model(self, uniform: str | None = None, sees_words: bool = True) -> Speller:
         """Return the model, with one of its scores `uniform`, or blind to words."""

@@ -13,17 +13,23 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
+from math import isnan, sqrt
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any
 
 from attn_course._progress import Progress
+from attn_course.evaluation.paired import spread
 from attn_course.tasks.task import Comparison, Task
 from attn_course.translate import _
 
 LIBRARIES = ("torch", "numpy", "scikit-learn", "babel")
 _CLEAR = 3  # spreads between two means before one is said to win
-_MATTERS = 0.01  # and so much of the better one at least
+_MATTERS = 0.01  # and so much of the larger one at least
+_ROUNDING = 0.02  # of a stated figure: another processor rounds otherwise …
+_WILD = 0.25  # … and training may enlarge that, but to so much of the figure at most
+# What a figure is of, the figure, and those stated that it is not near, each with its room.
+_Apart = tuple[str, float, list[tuple[float, float]]]
 
 
 @dataclass(frozen=True)
@@ -59,14 +65,14 @@ class Row:
     mechanism_scores: list[float]
     ablation_scores: list[float]
     mechanism_mean: float
-    mechanism_sd: float
+    mechanism_sd: float | None  # of one seed there is none, nor where a score is NaN
     ablation_mean: float
-    ablation_sd: float
+    ablation_sd: float | None
     mechanism_parameters: int
     ablation_parameters: int
     attention_metric: str
     attention_score: float
-    attention_sd: float
+    attention_sd: float | None
     attention_by_map: dict[str, float]
     uniform_score: float
     seconds: float
@@ -83,34 +89,34 @@ class Row:
         return "\n".join(
             [
                 f"{self.task}: {self.mechanism} {self.verdict}",
-                f"   {self.mechanism:{width}}  {self.mechanism_mean:.3f} ± {self.mechanism_sd:.3f}",
-                f"   {self.ablation:{width}}  {self.ablation_mean:.3f} ± {self.ablation_sd:.3f}",
+                f"   {self.mechanism:{width}}  {_figure(self.mechanism_mean, self.mechanism_sd)}",
+                f"   {self.ablation:{width}}  {_figure(self.ablation_mean, self.ablation_sd)}",
             ]
         )
 
     @property
     def verdict(self) -> str:
-        """Whether the mechanism "wins", "ties" or "loses" against its ablation, by the figures.
+        r"""What the figures say of the mechanism, held against its ablation seed by seed.
 
-        It wins if the means lie more than three spreads apart, where the spread is
-        $\\sqrt{s_1^2 + s_2^2}$, and a hundredth of the better one. Where the spread is larger,
-        it "wins each seed" if its worst seed is still better than the best one without it.
+        - "ties": the means differ by at most a hundredth of the larger one.
+        - "wins" or "loses": they lie more than three spreads $\sqrt{s_1^2 + s_2^2}$ apart.
+        - "wins each seed" or "loses each seed": less far, but every seed says the same.
+        - "unclear": the seeds disagree.
+        - "one seed": there is no spread, and nothing can be said.
         """
+        if len(self.seeds) == 1:
+            return "one seed"
+        if self.mechanism_sd is None or self.ablation_sd is None:
+            return "unclear"  # a training has ended in NaN
         margin = self.mechanism_mean - self.ablation_mean
-        margin = margin if self.higher_is_better else -margin
-        spread = (self.mechanism_sd**2 + self.ablation_sd**2) ** 0.5
-        best = max(abs(self.mechanism_mean), abs(self.ablation_mean))
-        if abs(margin) <= _MATTERS * best:
+        if abs(margin) <= _MATTERS * max(abs(self.mechanism_mean), abs(self.ablation_mean)):
             return "ties"
-        if abs(margin) > _CLEAR * spread:
-            return "wins" if margin > 0 else "loses"
-        return "wins each seed" if margin > 0 and self._are_apart() else "ties"
-
-    def _are_apart(self) -> bool:
-        with_it, without = self.mechanism_scores, self.ablation_scores
-        if not self.higher_is_better:
-            with_it, without = without, with_it
-        return min(with_it) > max(without)
+        outcome = "wins" if (margin > 0) == self.higher_is_better else "loses"
+        if abs(margin) > _CLEAR * (self.mechanism_sd**2 + self.ablation_sd**2) ** 0.5:
+            return outcome
+        pairs = zip(self.mechanism_scores, self.ablation_scores, strict=True)
+        agree = all((one - other) * margin > 0 for one, other in pairs)
+        return f"{outcome} each seed" if agree else "unclear"
 
 
 def run(
@@ -225,9 +231,10 @@ def _row(
     )
 
 
-def _spread(numbers: list[float]) -> float:
-    """Return the standard deviation of a sample; of one number it is 0, for want of a better."""
-    return stdev(numbers) if len(numbers) > 1 else 0.0
+def _spread(scores: list[float]) -> float | None:
+    """Return the standard deviation, or None where it is NaN, which JSON does not know."""
+    found = spread(scores)
+    return None if isnan(found) else found
 
 
 @cache
@@ -305,10 +312,12 @@ def read_table(path: Path | str) -> dict[tuple[str, str, str], Row]:
 
 
 def differences(measured: Iterable[Row], stated: Mapping[tuple[str, str, str], Row]) -> list[str]:
-    """Return a sentence for each figure that does not lie within the stated spread.
+    """Return a sentence for each figure that is not the stated one: scores seed by seed.
 
-    Three spreads, or a fiftieth of the stated figure where the spread is smaller than that:
-    another processor rounds otherwise.
+    A fiftieth is left for another processor, which rounds otherwise. Where seeds differ by more, a
+    training may end elsewhere after a rounding: there the room is three spreads, but a quarter of
+    the figure at most, so that there is always something to find. A seed that is not stated should
+    end near one that is. Of the attention only mean and spread are kept.
     """
     sentences = []
     for row in measured:
@@ -318,19 +327,50 @@ def differences(measured: Iterable[Row], stated: Mapping[tuple[str, str, str], R
                 _("{row}: no figure is stated for it; run with --save.").format(row=_title(row))
             )
             continue
-        for what in ("mechanism", "ablation", "attention"):
-            name = "attention_score" if what == "attention" else f"{what}_mean"
-            stated_mean, spread = getattr(told, name), getattr(told, f"{what}_sd")
-            room = max(3 * spread, 0.02 * max(abs(stated_mean), 0.1))
-            found = getattr(row, name)
-            if abs(found - stated_mean) > room:
-                sentence = _("{row}: {what} {found:.3f}, but stated is {stated:.3f} ± {room:.3f}")
-                sentences.append(
-                    sentence.format(
-                        row=_title(row), what=what, found=found, stated=stated_mean, room=room
-                    )
-                )
+        found = [*_scores_apart(row, told, "mechanism"), *_scores_apart(row, told, "ablation")]
+        for what, figure, near in [*found, *_attention_apart(row, told)]:
+            sentence = _("{row}: {what} {found:.3f}, but stated is {stated}")
+            numbers = _(" or ").join(f"{score:.3f} ± {room:.3f}" for score, room in near)
+            sentences.append(
+                sentence.format(row=_title(row), what=what, found=figure, stated=numbers)
+            )
     return sentences
+
+
+def _scores_apart(row: Row, told: Row, arm: str) -> list[_Apart]:
+    """Return the scores that are not near the one stated for their seed."""
+    found, scores = (getattr(one, f"{arm}_scores") for one in (row, told))
+    wild = _CLEAR * (_spread(scores) or 0.0)
+    rooms = {
+        seed: (score, max(_rounding(score), min(wild, _WILD * abs(score))))
+        for seed, score in zip(told.seeds, scores, strict=True)
+    }
+    pairs = [
+        (seed, score, [rooms[seed]] if seed in rooms else list(rooms.values()))
+        for seed, score in zip(row.seeds, found, strict=True)
+    ]
+    return [
+        (_("{arm}, seed {seed}:").format(arm=arm, seed=seed), score, near)
+        for seed, score, near in pairs
+        if all(abs(score - figure) > room for figure, room in near)
+    ]
+
+
+def _attention_apart(row: Row, told: Row) -> list[_Apart]:
+    """Return the attention, if no seed of those stated can have had it.
+
+    None of n numbers lies further than (n - 1)/√n standard deviations from their mean.
+    """
+    n, mean_of_all = len(told.seeds), told.attention_score
+    furthest = (told.attention_sd or 0.0) * (n - 1) / sqrt(n)
+    room = furthest + _rounding(mean_of_all)
+    if abs(row.attention_score - mean_of_all) <= room:
+        return []
+    return [(_("attention"), row.attention_score, [(mean_of_all, room)])]
+
+
+def _rounding(figure: float) -> float:
+    return _ROUNDING * max(abs(figure), 0.1)
 
 
 def _title(row: Row) -> str:
@@ -357,12 +397,16 @@ def _cells(row: Row) -> list[str]:
     return [
         row.task,
         row.mechanism,
-        f"{row.mechanism_mean:.3f} ± {row.mechanism_sd:.3f}",
+        _figure(row.mechanism_mean, row.mechanism_sd),
         row.ablation,
-        f"{row.ablation_mean:.3f} ± {row.ablation_sd:.3f}",
+        _figure(row.ablation_mean, row.ablation_sd),
         row.metric,
         f"{row.attention_score:.3f}",
         f"{row.uniform_score:.3f}",
         row.verdict,
         f"{row.seconds:.0f}",
     ]
+
+
+def _figure(center: float, sd: float | None) -> str:
+    return f"{center:.3f} ± " + ("–" if sd is None else f"{sd:.3f}")

@@ -142,7 +142,7 @@ class TargetSentiment(Task):
 
     def named_weights(self, weights: Weights) -> dict[str, Tensor]:
         """Return the four maps of the last rotation, each with its one query."""
-        assert isinstance(weights, list)  # one entry a hop
+        assert isinstance(weights, list)  # one entry per hop
         return {name: weights[-1][name][:, None] for name in MAPS}
 
     def words(self, examples: Examples, place: int) -> dict[str, tuple[list[str], list[str]]]:
@@ -173,13 +173,15 @@ class TargetSentiment(Task):
 
     @property
     def arms(self) -> dict[str, Arm]:
-        """One rotation, two, half a one, none."""
+        """One rotation, two, half a one, none; `tanh` has the papers' score, the others general."""
         back = ("score_lt", "score_rt")
+        with_tanh = partial(self.model, score="activated_general")
         return {
             "rotatory": Arm(self.model, 1.5e-3),
-            "rotatory, tanh": Arm(partial(self.model, score="activated_general"), 5e-3),
+            "rotatory, tanh": Arm(with_tanh, 5e-3),
             "rotatory, 2 hops": Arm(partial(self.model, hops=2), 1.5e-3),
             "without the way back": Arm(partial(self.model, uniform=back), 1.5e-3),
+            "without the way back, tanh": Arm(partial(with_tanh, uniform=back), 1.5e-3),
             "uniform": Arm(partial(self.model, uniform=("score_l", "score_r", *back)), 5e-3),
         }
 
@@ -189,12 +191,12 @@ class TargetSentiment(Task):
         return (
             Comparison("rotatory", "without the way back"),
             Comparison("rotatory", "uniform"),
-            Comparison("rotatory, tanh", "without the way back"),
+            Comparison("rotatory, tanh", "without the way back, tanh"),
             Comparison(
                 "rotatory, 2 hops",
                 "rotatory",
-                note="A second rotation ties, since one already finds both opinion and thing; "
-                "at larger learning rates it trains worse.",
+                note="A second rotation has nothing left to find, since one already finds both "
+                "opinion and thing; it only trains worse, most of all at larger learning rates.",
             ),
         )
 

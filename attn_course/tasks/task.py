@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
+IGNORED = -100  # a target that neither loss nor score counts, such as padding: PyTorch's own number
 Weights = Tensor | Mapping[str, Tensor] | Sequence[Tensor]
 Loss = Callable[[nn.Module, "Examples"], Tensor]
 
@@ -83,7 +84,8 @@ class Arm:
 class Comparison:
     """The arm with the mechanism against the arm without it, or with the simpler one.
 
-    `note` explains in a sentence what a reader should know of the outcome: a tie must have one.
+    `note` explains in a sentence what a reader should know of the outcome: whatever is not a
+    plain win must have one.
     """
 
     mechanism: str
@@ -141,8 +143,9 @@ class Task(ABC):
 
     def score(self, predictions: Tensor, examples: Examples) -> float:
         """Return how good predictions are: here the share of right classes."""
-        hits = predictions.argmax(dim=-1).reshape(-1) == examples.targets.reshape(-1)
-        return hits.double().mean().item()
+        targets = examples.targets.reshape(-1)
+        hits = predictions.argmax(dim=-1).reshape(-1) == targets
+        return hits[targets != IGNORED].double().mean().item()
 
     def named_weights(self, weights: Weights) -> dict[str, Tensor]:
         """Return the maps to be scored under the names that `Examples.right` gives them."""

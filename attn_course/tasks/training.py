@@ -144,7 +144,7 @@ def tune(task: Task, arm: str, progress: bool = False) -> dict[float, float]:
     }
 
 
-def best_rate(task: Task, scores: dict[float, float]) -> float:
+def best_rate(task: Task, scores: Mapping[float, float]) -> float:
     """Return the learning rate with the best score; of equal ones the first."""
     choose = max if task.higher_is_better else min
     return choose(scores, key=lambda rate: scores[rate])

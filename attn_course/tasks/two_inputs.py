@@ -127,11 +127,6 @@ CO_ATTENTION: dict[str, Layer] = {
 }
 
 
-def lengths(rng: np.random.Generator, number: int, fewest: int, most: int) -> np.ndarray:
-    """Return which of `most` places are filled, `(number, most)`: the first few, at random."""
-    return np.arange(most) < rng.integers(fewest, most + 1, size=number)[:, None]
-
-
 def shuffled(
     rng: np.random.Generator, there: np.ndarray, *arrays: np.ndarray
 ) -> tuple[np.ndarray, ...]:

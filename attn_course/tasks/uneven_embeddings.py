@@ -130,8 +130,9 @@ class UnevenEmbeddings(Task):
             Comparison(
                 "softmax",
                 "concatenation, MLP",
-                "Ties: a hidden layer over all sets at once, with four times the parameters, "
-                "learns to choose as well, but has no weights to show for it.",
+                "Ties, to within a hundredth: a hidden layer over all sets at once, with four "
+                "times the parameters, learns to choose as well, but has no weights to show for "
+                "it.",
             ),
         )
 

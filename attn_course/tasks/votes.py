@@ -85,7 +85,9 @@ class Votes(Task):
         return self.cost(predictions, examples).mean()
 
     def policy_gradient(self, model: nn.Module, examples: Examples) -> Tensor:
-        r"""Return the mean cost, with the gradient $-(R - b) \nabla \log p(z)$ for the selector.
+        r"""Return the mean cost, which teaches the selector too.
+
+        Its gradient there is $-(R - b) \nabla \log p(z)$.
 
         The baseline is the moving average $b \leftarrow 0.9\,b + 0.1\,R$.
         """

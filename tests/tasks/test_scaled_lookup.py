@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from attn_course.tasks.scaled_lookup import ScaledLookup, accuracy_by_rate, entropy_at_start
+from attn_course.tasks.scaled_lookup import ScaledLookup, entropy_at_start
 from attn_course.tasks.training import train
 
 
@@ -53,13 +53,6 @@ def test_entropy_at_start_falls_with_the_width_without_the_scale_only():
     scaled = [entropy_at_start("scaled_dot", d_k) for d_k in widths]
     assert unscaled[0] > 1.5 * unscaled[1] > 1.5**2 * unscaled[2]
     assert all(2 < entropy < log(16) for entropy in scaled)
-
-
-def test_accuracy_by_rate_gives_a_figure_for_each_rate_and_seed(monkeypatch):
-    monkeypatch.setattr(ScaledLookup, "tested_on", 50)
-    table = accuracy_by_rate("dot", rates=(1e-3, 1e-2), seeds=(5, 7), steps=2)
-    assert list(table) == [1e-3, 1e-2]
-    assert all(len(scores) == 2 and all(0 <= s <= 1 for s in scores) for scores in table.values())
 
 
 def test_training_lowers_the_loss():

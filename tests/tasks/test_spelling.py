@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from attn_course.tasks.spelling import LETTERS, NO_LETTER, Spelling
+from attn_course.tasks.spelling import LETTERS, Spelling
+from attn_course.tasks.task import IGNORED
 from attn_course.tasks.training import seeded, train
 
 TASK = Spelling()
@@ -27,7 +28,7 @@ def test_only_the_letter_of_the_tagged_word_at_that_position_is_right():
             fitting = [(k, c) for k, p, at, c in characters if (p, at) == (places[tag], t)]
             right = EXAMPLES.right["characters"][i, t].nonzero().flatten().tolist()
             assert right == [k for k, _c in fitting]
-            assert EXAMPLES.targets[i, t] == (fitting[0][1] if fitting else NO_LETTER)
+            assert EXAMPLES.targets[i, t] == (fitting[0][1] if fitting else IGNORED)
             word = EXAMPLES.right["words"][i, t].nonzero().flatten().tolist()
             assert word == ([places[tag]] if fitting else [])
 
@@ -57,7 +58,7 @@ def test_letters_behind_the_end_do_not_count():
     letters = examples.targets.clamp(min=0)
     right = torch.nn.functional.one_hot(letters, len(LETTERS)).float()
     assert TASK.score(right, examples) == 1.0
-    behind = (examples.targets == NO_LETTER)[..., None]
+    behind = (examples.targets == IGNORED)[..., None]
     assert behind.any()
     assert TASK.score(right.where(~behind, right.roll(1, dims=-1)), examples) == 1.0
     assert TASK.score(right.where(behind, right.roll(1, dims=-1)), examples) == 0.0

@@ -63,13 +63,29 @@ def test_some_contexts_are_empty_and_none_is_both():
     assert lengths.sum(dim=0).min() >= 2
 
 
-@pytest.mark.parametrize("arm", ["without the way back", "uniform"])
-def test_an_ablation_lacks_the_parameters_of_its_scores_and_nothing_else(arm):
-    whole = {name for name, _p in TASK.arms["rotatory"].build().named_parameters()}
-    ablated = {name for name, _p in TASK.arms[arm].build().named_parameters()}
-    gone = {"score_lt", "score_rt"} | ({"score_l", "score_r"} if arm == "uniform" else set())
-    assert whole - ablated == {f"attention.{name}.W" for name in gone}
+BACK = {"score_lt", "score_rt"}
+
+
+@pytest.mark.parametrize(
+    ("arm", "ablation", "gone"),
+    [
+        ("rotatory", "without the way back", BACK),
+        ("rotatory, tanh", "without the way back, tanh", BACK),
+        ("rotatory", "uniform", BACK | {"score_l", "score_r"}),
+    ],
+)
+def test_an_ablation_lacks_the_parameters_of_its_scores_and_nothing_else(arm, ablation, gone):
+    whole = {name for name, _p in TASK.arms[arm].build().named_parameters()}
+    ablated = {name for name, _p in TASK.arms[ablation].build().named_parameters()}
+    of_a_score = {"W", "b"} if "tanh" in arm else {"W"}
+    assert whole - ablated == {f"attention.{name}.{p}" for name in gone for p in of_a_score}
     assert ablated <= whole
+
+
+def test_each_comparison_is_of_arms_with_the_same_score():
+    for comparison in TASK.comparisons:
+        if comparison.ablation != "uniform":  # it scores nothing
+            assert ("tanh" in comparison.mechanism) == ("tanh" in comparison.ablation)
 
 
 def test_without_the_way_back_the_target_is_averaged():

@@ -5,9 +5,10 @@ import pytest
 import torch
 
 from attn_course.tasks.right_to_left import RightToLeft, RightToLeftInRange
+from attn_course.tasks.task import IGNORED
 from attn_course.tasks.training import train
 from attn_course.tasks.transliteration import (
-    IGNORED,
+    HARMONICS,
     TAGS,
     Transliteration,
     TransliterationInRange,
@@ -84,6 +85,17 @@ def test_a_place_is_told_as_a_share_of_the_length():
     assert half[:TAGS].tolist() == whole[:TAGS].tolist() == [0, 0, 0, 1, 0, 0, 0, 0]
     assert np.allclose(half[TAGS:], [1, 0, -1, 0, 0, -1, 0, 1])
     assert np.allclose(whole[TAGS:], [0, 0, 0, 0, -1, 1, -1, 1])
+
+
+@every_task
+def test_what_a_step_is_told_of_its_place_favours_neither_direction(task):
+    inputs = drawn(task).inputs
+    for queries, mask in zip(inputs["queries"], inputs["mask"], strict=True):
+        sine, cosine = queries[mask, TAGS], queries[mask, TAGS + HARMONICS]
+        share = torch.atan2(sine, cosine) / torch.pi  # of the word, before step 1, 2, …
+        S = len(share)
+        torch.testing.assert_close(share.diff(), torch.full((S - 1,), 1 / S))
+        torch.testing.assert_close(share, 1 - share.flip(0))  # counted from the other end
 
 
 @every_task

@@ -63,9 +63,9 @@ class BahdanauDates(Dates):
             Comparison(
                 "supervised",
                 "Bahdanau",
-                "Ties in exact match: supervision moves the links to where people draw them, and "
-                "that is what the error rate shows, but the unsupervised model finds enough by "
-                "itself.",
+                "The seeds disagree on exact match: supervision moves the links to where people "
+                "draw them, and that is what the error rate shows, but the unsupervised model "
+                "finds enough by itself.",
             ),
         )
 
