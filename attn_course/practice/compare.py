@@ -5,7 +5,7 @@ PyTorch) and strict where an answer is wrong (shape, numbers, NaN).
 """
 
 from collections.abc import Iterable
-from itertools import islice
+from itertools import islice, permutations
 from reprlib import repr as short  # of a long thing only the ends
 from typing import Any
 
@@ -15,6 +15,7 @@ from attn_course.practice.wire import Plain
 from attn_course.translate import _
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-5  # what single precision leaves after a few operations
+_MOST_PARTS = 4  # of a tuple, to look whether their order is all that is wrong
 
 
 def difference(got: Plain, wanted: Plain) -> str | None:
@@ -38,6 +39,14 @@ def difference(got: Plain, wanted: Plain) -> str | None:
 def same(one: Plain, other: Plain) -> bool:
     """Return whether two values are the same to single precision."""
     return difference(one, other) is None
+
+
+def same_but_for_nan(got: Plain, wanted: Plain) -> bool:
+    """Return whether two values are the same wherever `got` is a number."""
+    one, other = as_array(got), as_array(wanted)
+    if one is None or other is None or one.shape != other.shape:
+        return same(got, wanted)
+    return same(np.where(np.isnan(one), other, one), other)
 
 
 def as_array(value: Any) -> np.ndarray | None:
@@ -73,10 +82,15 @@ def _array_difference(got: Plain, wanted: Plain) -> str | None:
         return _("The shape is {got}; it should be {wanted}.").format(
             got=array.shape, wanted=expected.shape
         )
-    finite = np.isfinite(array.astype(float))
-    if not finite.all() and np.isfinite(expected.astype(float)).all():
+    not_finite = ~np.isfinite(array) & np.isfinite(expected)
+    if not_finite.any():
         return _("{count} of {total} numbers are NaN or infinite.").format(
-            count=int((~finite).sum()), total=array.size
+            count=int(not_finite.sum()), total=array.size
+        )
+    not_nan = np.isnan(expected) & ~np.isnan(array)
+    if not_nan.any():
+        return _("{count} of {total} numbers should be NaN.").format(
+            count=int(not_nan.sum()), total=array.size
         )
     close = np.isclose(array, expected, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
     if close.all():
@@ -95,13 +109,37 @@ def _tuple_difference(got: Plain, wanted: tuple[Plain, ...]) -> str | None:
         if numbers is not None and numbers.shape == (len(wanted),) and (numbers == wanted).all():
             return None
         return _unequal(got, wanted)
-    if not isinstance(got, list | tuple) or len(got) != len(wanted):
+    as_one_array = all(map(_is_number, wanted))  # three numbers may come so
+    parts = _parts(got) if as_one_array or isinstance(got, list | tuple) else None
+    if parts is None or len(parts) != len(wanted):
         return _("It should be a tuple of {count} things.").format(count=len(wanted))
-    for place, (one, other) in enumerate(zip(got, wanted, strict=True), start=1):
+    if _in_another_order(parts, wanted):
+        return _("The parts are right, their order is not.")
+    for place, (one, other) in enumerate(zip(parts, wanted, strict=True), start=1):
         sentence = difference(one, other)
         if sentence:
             return _("Part {place}: {sentence}").format(place=place, sentence=sentence)
     return None
+
+
+def _in_another_order(got: Iterable[Plain], wanted: tuple[Plain, ...]) -> bool:
+    """Return whether the parts are wrong as they stand and right in another order."""
+    if len(wanted) > _MOST_PARTS or all(map(same, got, wanted)):
+        return False
+    return any(all(map(same, reordered, wanted)) for reordered in permutations(got))
+
+
+def _parts(value: Plain) -> list[Plain] | tuple[Plain, ...] | np.ndarray | None:
+    """Return what has parts, a tensor as an array, or None where there are no parts."""
+    if isinstance(value, list | tuple):
+        return value
+    array = as_array(value)
+    return array if array is not None and array.ndim > 0 else None
+
+
+def _is_number(value: Plain) -> bool:
+    array = as_array(value)
+    return array is not None and array.ndim == 0
 
 
 def _dict_difference(got: Plain, wanted: dict[Any, Plain]) -> str | None:
@@ -124,4 +162,65 @@ def _unequal(got: Plain, wanted: Plain) -> str:
 def _some(names: Iterable[str], most: int = 20) -> str:
     """Return the first names in a row; whoever returns a thousand has them all in view."""
     shown = [name[:80] for name in islice(names, most + 1)]
-    return ", ".join(shown[:most] + ["…"] * (len(shown) > most))
+    return ", ".join(shown[:most] + ["…"] * (len(shown) > most)) or _("none")
+
+
+# An answer that is to be found
+
+
+def guidance(got: Plain, wanted: Plain) -> str:
+    """Say what is wrong or right about an answer that is to be found, and not what it should be.
+
+    >>> guidance([0.75], [0.75, 0.9])
+    'It should be a list of 2 things; yours has 1.'
+    >>> guidance([0.75, 0.8], [0.75, 0.9])
+    'That is not it yet. Right so far: part 1.'
+    """
+    if not isinstance(wanted, list):
+        return _wrong_sort(got, wanted) or _("That is not it yet.")
+    parts = _parts(got)
+    if parts is None:
+        return _("It should be a list of {count} things; yours is a {kind}.").format(
+            count=len(wanted), kind=type(got).__name__
+        )
+    if len(parts) != len(wanted):
+        return _("It should be a list of {wanted} things; yours has {got}.").format(
+            wanted=len(wanted), got=len(parts)
+        )
+    return _guidance_for_parts(dict(enumerate(zip(parts, wanted, strict=True), start=1)))
+
+
+def _guidance_for_parts(pairs: dict[int, tuple[Plain, Plain]]) -> str:
+    for place, pair in pairs.items():
+        sentence = _wrong_sort(*pair)
+        if sentence:
+            return _("Part {place}: {sentence}").format(place=place, sentence=sentence)
+    right = [place for place, pair in pairs.items() if same(*pair)]
+    rounded = [place for place, pair in pairs.items() if place not in right and _rounded(*pair)]
+    sentences = [_("That is not it yet.")]
+    if right:
+        sentences.append(_("Right so far: {parts}.").format(parts=_numbered(right)))
+    if rounded:
+        sentences.append(_("Give more digits: {parts}.").format(parts=_numbered(rounded)))
+    return " ".join(sentences)
+
+
+def _numbered(places: Iterable[int]) -> str:
+    return ", ".join(_("part {number}").format(number=place) for place in places)
+
+
+def _wrong_sort(got: Plain, wanted: Plain) -> str | None:
+    """Return a sentence for a word instead of a number, say; how many axes is not told."""
+    expected, array = as_array(wanted), as_array(got)
+    if expected is None or (array is not None and array.ndim == expected.ndim):
+        return None
+    sort = _("a shape, such as (2, 3)") if expected.ndim else _("one number")
+    return _("It should be {sort}; yours is a {kind}.").format(sort=sort, kind=type(got).__name__)
+
+
+def _rounded(got: Plain, wanted: Plain) -> bool:
+    """Return whether a number is right to two or more decimals and no further."""
+    if not _is_number(wanted):
+        return False
+    decimals = len(str(float(got)).partition(".")[2])
+    return decimals >= 2 and round(float(wanted), decimals) == float(got)

@@ -31,23 +31,25 @@ A chapter's exercises stand in `attn_course/practice/exercises/<topic>.py`, writ
 (three, from gentle to nearly the answer), `section` (the label of the section in the book to read),
 `kind` ("function", "value" for a number or shape to predict, with the answer returned by a function
 without arguments, "module" for an `nn.Module`), `without` (dotted names that a learner is asked to
-do without, such as "torch.softmax": see `shortcuts`).
+do without, such as "torch.softmax": see `shortcuts`), `uses` (earlier exercises whose functions a
+learner is asked to call).
 
 **How a check works.** The submission is called on every case and compared with the reference.
 Where they differ, the known wrong solutions are called on the same cases: the one that gives the
-learner's very outputs names the mistake. Nobody reads the learner's source.
+learner's very outputs names the mistake. If it gives them on some cases only, or if NaN is all
+there is to go by, the name is said with a "perhaps". Nobody reads the learner's source.
 """
 
 import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from attn_course.practice.compare import as_array, difference, same
+from attn_course.practice.compare import as_array, difference, guidance, same, same_but_for_nan
 from attn_course.practice.submission import LocalSubmission, Submission
 from attn_course.practice.wire import Plain
 from attn_course.translate import _
@@ -143,12 +145,22 @@ class Outcome:
     raised: dict[str, str] | None = None
 
     def agrees_with(self, other: "Outcome") -> bool:
-        """Return whether both brought the same."""
-        if self.raised and other.raised:  # a misspelt name is not the known mistake that raises
-            return self.raised["type"] == other.raised["type"]
+        """Return whether both brought the same: values, or exceptions with the same message.
+
+        NumPy raises a ValueError for most things, and only the shapes in its message tell one
+        mistake from another.
+        """
+        if self.raised and other.raised:
+            return all(self.raised[part] == other.raised[part] for part in ("type", "message"))
         if self.raised or other.raised:
             return False
         return same(self.value, other.value)
+
+    def resembles(self, other: "Outcome") -> bool:
+        """Return whether both brought the same, or exceptions of one type for any reason."""
+        if self.raised and other.raised:
+            return self.raised["type"] == other.raised["type"]
+        return self.agrees_with(other)
 
 
 @dataclass
@@ -167,6 +179,7 @@ class Exercise:
     hints: tuple[str, ...]
     reference: Any
     without: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
     groups: list[Group] = field(default_factory=list)
     misconceptions: list[Misconception] = field(default_factory=list)
     variants: dict[str, Any] = field(default_factory=dict)
@@ -220,13 +233,7 @@ class Exercise:
         outcomes = (self._outcome(submission, case, drawn.weights_seed) for case in drawn.cases)
         got = dict(zip(drawn.cases, self._until_todo(outcomes), strict=False))
         results = tuple(self._judge(group, cases, got, drawn) for group, cases in drawn.groups)
-        failing = [
-            cases
-            for result, (_group, cases) in zip(results, drawn.groups, strict=True)
-            if result.status in ("failed", "error")
-        ]
-        named = self._name_the_mistake(got, failing, drawn) if failing else None
-        return Result(self, results, named)
+        return Result(self, results, self._name_the_mistake(got, results, drawn))
 
     def _drawn(self, seed: int | None) -> "_Drawn":
         """Return the cases of a seed; of the last seed they are kept, for a class that shares it.
@@ -281,7 +288,8 @@ class Exercise:
         found = {"parameters": shapes, "output": output.value, "gradients": {}}
         several = isinstance(output.value, list | tuple) and len(output.value) > 0
         first = as_array(output.value[0] if several else output.value)
-        if first is None:  # no array came out, so there is nothing to take the gradient of
+        # No array came out, or a giant one: there is nothing to take the gradient of.
+        if first is None or first.size > _MOST_NUMBERS:
             return Outcome(found)
         cotangent = rng.normal(size=first.shape).astype(np.float32)
         gradients = _ask(submission, "vjp", module=module, args=case.args, cotangent=cotangent)
@@ -307,35 +315,35 @@ class Exercise:
             difference_found = difference(outcome.value, expected)
             if difference_found:
                 if self.kind == "value":  # the right value is for the learner to find
-                    difference_found, expected = _("That is not it yet."), None
+                    difference_found, expected = guidance(outcome.value, expected), None
                 failure = Failure(self._named(case), outcome.value, expected, difference_found)
                 return GroupResult(group.label, group.points, "failed", failure)
         return GroupResult(group.label, group.points, "passed")
 
     def _name_the_mistake(
-        self, got: dict[Case, Outcome], failing: list[list[Case]], drawn: "_Drawn"
+        self, got: dict[Case, Outcome], results: tuple[GroupResult, ...], drawn: "_Drawn"
     ) -> Misconception | None:
         """Return the known mistake that gives the same outputs as the submission.
 
-        On all cases; or on those of the groups that failed; or, for who made two mistakes, on
-        those of the first group that failed, if just one known mistake does.
+        On all cases. Or perhaps, if just one does: on all but for the words of an exception; on
+        those that passed and those of the first group that failed, for who made two mistakes; on
+        those that failed, for who made it in one place and not in another.
         """
-
-        def agreeing(looked_at: list[Case]) -> list[Misconception]:
-            return [
-                known
-                for known in self.misconceptions
-                if all(
-                    case in got and got[case].agrees_with(drawn.of_mistake(known, case))
-                    for case in looked_at
-                )
-            ]
-
-        alike = agreeing(drawn.cases) or agreeing([case for group in failing for case in group])
+        judged = list(zip(results, (cases for _group, cases in drawn.groups), strict=True))
+        passed = [cases for result, cases in judged if result.status == "passed"]
+        failing = [cases for result, cases in judged if result.failure]
+        if not failing:
+            return None
+        alike = drawn.mistakes_like(got, [drawn.cases])
         if alike:
-            return alike[0]
-        alike = agreeing(failing[0])
-        return alike[0] if len(alike) == 1 else None
+            return _perhaps(alike[0]) if drawn.only_nan_is_wrong(got) else alike[0]
+        guesses = [
+            drawn.mistakes_like(got, [*passed, failing[0]]),
+            drawn.mistakes_like(got, failing),
+        ]
+        if not all(outcome.raised for outcome in got.values()):  # else there is nothing to go by
+            guesses.insert(0, drawn.mistakes_like(got, [drawn.cases], Outcome.resembles))
+        return next((_perhaps(alike[0]) for alike in guesses if len(alike) == 1), None)
 
     def _named(self, case: Case) -> dict[str, Plain]:
         """Return the arguments of a case under the names that the exercise gives them."""
@@ -380,6 +388,26 @@ class _Drawn:
         """Return what a known mistake makes of a case."""
         return self._outcome_of(known.name, known.solution, case)
 
+    def mistakes_like(
+        self,
+        got: dict[Case, Outcome],
+        looked_at: list[list[Case]],
+        alike: Callable[[Outcome, Outcome], bool] = Outcome.agrees_with,
+    ) -> list[Misconception]:
+        """Return the known mistakes that do as the submission did on all these cases."""
+        cases = [case for group in looked_at for case in group]
+        return [
+            known
+            for known in self._exercise.misconceptions
+            if all(case in got and alike(got[case], self.of_mistake(known, case)) for case in cases)
+        ]
+
+    def only_nan_is_wrong(self, got: dict[Case, Outcome]) -> bool:
+        """Return whether all other numbers are right: many a mistake ends in NaN."""
+        return all(
+            same_but_for_nan(got[case].value, self.wanted(case).value) for case in self.cases
+        )
+
     def _outcome_of(self, name: str, solution: Any, case: Case) -> Outcome:
         if (name, case) not in self._outcomes:
             submission = self._exercise.local(solution)
@@ -419,9 +447,11 @@ class Chapter:
         task: str = "implement",
         kind: Kind = "function",
         without: tuple[str, ...] = (),
+        uses: tuple[str, ...] = (),
     ) -> Callable[[Any], Exercise]:
         """Make an exercise of the decorated reference solution."""
         assert task in TASKS, f"task must be one of {TASKS}, but is {task!r}"
+        assert set(uses) <= set(self.exercises), f"uses names earlier exercises, not {uses}"
 
         def add(reference: Any) -> Exercise:
             name = reference.__name__
@@ -437,6 +467,7 @@ class Chapter:
                 section=section,
                 hints=hints,
                 without=without,
+                uses=uses,
                 reference=reference,
             )
             made.reference = made._answer(reference)
@@ -446,13 +477,19 @@ class Chapter:
         return add
 
 
+def _perhaps(known: Misconception) -> Misconception:
+    """Return a known mistake whose sentence says that it is a guess."""
+    return replace(known, message=_("Perhaps: {message}").format(message=known.message))
+
+
 def _ask(submission: Submission, op: str, **payload: Plain) -> Outcome:
     response = submission.request(op, payload)
     return Outcome(value=response.get("value"), raised=response.get("raised"))
 
 
 _NOT_ANSWERED = Outcome(raised={"type": "NotImplementedError", "message": ""})
-_MOST_NUMBERS = 10_000_000  # of a module: we draw weights for it, so its word is not taken for it
+_MOST_NUMBERS = 1_000_000  # of a module: we draw weights for it, so its word is not taken for it
+_MOST_AXES = 8
 _NO_SHAPES = Outcome(
     raised={
         "type": "TypeError",
@@ -465,15 +502,23 @@ def _shapes(parameters: Plain) -> dict[str, tuple[int, ...]] | None:
     """Return the shapes of a module's parameters by name, or None where they can't be such."""
     if not isinstance(parameters, dict):
         return None
-    total = 0
+    left = _MOST_NUMBERS
     for name, shape in parameters.items():
-        sizes = shape if isinstance(shape, list | tuple) else [None]
-        if type(name) is not str or not all(type(n) is int and n >= 0 for n in sizes):
+        if type(name) is not str or not _is_shape(shape):
             return None
-        total += math.prod(sizes)
-    if total > _MOST_NUMBERS:
-        return None
+        left -= math.prod(shape)
+        if left < 0:
+            return None
     return {name: tuple(shape) for name, shape in parameters.items()}
+
+
+def _is_shape(shape: Plain) -> bool:
+    """Return whether it can be one. Small numbers, and few: a product of others takes hours."""
+    return (
+        isinstance(shape, list | tuple)
+        and len(shape) <= _MOST_AXES
+        and all(type(size) is int and 0 <= size <= _MOST_NUMBERS for size in shape)
+    )
 
 
 def _is_todo(outcome: Outcome) -> bool:

@@ -64,6 +64,7 @@ class Feedback:
         if result.failure:
             lines += ["", *_failure_text(result.failure, self._raised)]
         if self._needs_reading:
+            lines += _helpers(result.exercise)
             words, page = _section(result)
             lines += ["", f"{words} ({page})" if page else words]
         return "\n".join([*lines, *self.notes])
@@ -83,6 +84,7 @@ class Feedback:
         if result.failure:
             parts.append(_failure_html(result.failure, self._raised))
         if self._needs_reading:
+            parts += map(_paragraph, _helpers(result.exercise))
             parts.append(_section_html(result))
         parts += [_paragraph(note, small=True) for note in self.notes]
         return _box(colour, parts, label=result.exercise.title)
@@ -195,9 +197,21 @@ def _todo_line(exercise: Exercise) -> str:
         return _("Not answered yet: put your answer into {name} in the cell above.").format(
             name=exercise.name
         )
+    if exercise.uses:  # whichever stub spoke, it can't be told from here
+        return _(
+            "Not written yet: {name}, or what it uses ({used}). Fill it in, then run this again."
+        ).format(name=exercise.name, used=", ".join(exercise.uses))
     return _("Not written yet: fill in {name} in the cell above, then run this again.").format(
         name=exercise.name
     )
+
+
+def _helpers(exercise: Exercise) -> list[str]:
+    """Return a sentence about earlier answers that this one calls: they may be what is wrong."""
+    if not exercise.uses:
+        return []
+    used = ", ".join(exercise.uses)
+    return [_("It uses your earlier answers ({used}): are they green?").format(used=used)]
 
 
 def _readable(name: str) -> str:
@@ -336,7 +350,7 @@ def _print_alike(got: Any, wanted: Any) -> tuple[str, str]:
 def _print(value: Any, style: str = "", width: int = 0) -> str:
     """Return a plain value in print: numbers rounded and under one another, long arrays cut."""
     array = as_array(value)
-    if isinstance(value, dict):
+    if isinstance(value, dict) and value:
         return "\n".join(f"{key}: {_print(item)}" for key, item in value.items())
     if array is None or isinstance(value, bool | int):
         return _cut(repr(value))
@@ -382,7 +396,7 @@ def _number_width(numbers: np.ndarray, style: str) -> int:
 
 def _number(number: float, style: str) -> str:
     text = style.format(number)
-    return text.replace("-0.0000", "0.0000") if text == "-0.0000" else text
+    return text.removeprefix("-") if float(text) == 0 else text
 
 
 # HTML

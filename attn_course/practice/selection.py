@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from attn_course.practice.notebook import Cell, read_notebook
+from attn_course.practice.submission import message_of
 from attn_course.translate import _
 
 # Calls on a module that change how later code behaves: `torch.manual_seed(0)`, `np.seterr(…)`.
@@ -535,14 +536,18 @@ def _run(
         with warnings.catch_warnings(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
             warnings.simplefilter("ignore")
             exec(compiler(part.padded, filename, "exec"), namespace)
-    except (Exception, SystemExit) as fault:
+    except KeyboardInterrupt:  # Ctrl-C of whoever checks a file of their own
+        raise
+    except BaseException as fault:  # any other costs the names that need this statement
         return fault
     return None
 
 
 def _raised(part: Statement, fault: BaseException) -> str:
     return _("{cell} raised {type}: {message}").format(
-        cell=_capital(part.cell.label), type=type(fault).__name__, message=str(fault)[:300]
+        cell=_capital(part.cell.label),
+        type=type(fault).__name__[:200],
+        message=message_of(fault)[:300],
     )
 
 

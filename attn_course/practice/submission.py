@@ -57,7 +57,7 @@ class LocalSubmission:
         except NotPlain as fault:
             return _raised("TypeError", str(fault))
         except (Exception, SystemExit) as fault:  # also an exit() left in the learner's code
-            return _raised(type(fault).__name__, _message_of(fault), _line_of(fault))
+            return _raised(type(fault).__name__, message_of(fault), _line_of(fault))
 
     def _call(self, name: str, args: tuple[Plain, ...], kwargs: dict[str, Plain]) -> Plain:
         return self._answers[name](*args, **kwargs)
@@ -116,7 +116,8 @@ class SerialisedSubmission:
 
 
 def _raised(kind: str, message: str, line: str = "") -> dict[str, Plain]:
-    return {"raised": {"type": kind, "message": _clean(message, 2000), "line": _clean(line, 500)}}
+    texts = {"type": _clean(kind, 200), "message": _clean(message, 2000)}
+    return {"raised": {**texts, "line": _clean(line, 500)}}
 
 
 def _clean(text: str, longest: int) -> str:
@@ -124,10 +125,11 @@ def _clean(text: str, longest: int) -> str:
     return text[:longest].encode(errors="replace").decode()
 
 
-def _message_of(fault: BaseException) -> str:
+def message_of(fault: BaseException) -> str:
+    """Return the text of an exception; nothing where its class is at fault itself."""
     try:
         return str(fault)
-    except Exception:  # the learner's own exception class may be at fault
+    except Exception:
         return ""
 
 

@@ -7,7 +7,6 @@ refuses everything else. There is no pickle in either direction: reading runs no
 """
 
 import sys
-from functools import partial
 from typing import Any, TypeAlias
 
 import msgpack
@@ -24,10 +23,12 @@ _DTYPES = frozenset(
 )
 _MOST_AXES = 16
 _DEEPEST = 32
-_LONGEST = 100_000  # items of a list: msgpack reserves room for as many as a message claims
-_MOST_ITEMS = 300_000  # of all lists and dicts together: an empty list is 1 byte here, 56 in memory
+_LONGEST = 50_000  # items of a list: msgpack reserves room for as many as a message claims
+_MOST_ITEMS = 100_000  # of all lists and dicts together: an empty list is 1 byte here, 56 in memory
+_ITEMS_OF_AN_ARRAY = 10  # a tensor of no numbers is 15 bytes here, 600 in memory
 _MOST_DIGITS = 400
 _LONGEST_HEADER = 256
+_TUPLE_MARK = object()  # the first item of a list that is a tuple
 
 
 class NotPlain(ValueError):  # noqa: N818 (it says what is the matter)
@@ -48,12 +49,22 @@ def pack(value: Plain) -> bytes:
         raise NotPlain(f"this value can't be handed over: {error}") from error
 
 
-def unpack(data: bytes, largest: int = 256 * 2**20) -> Plain:
+def unpack(data: bytes | bytearray, largest: int = 256 * 2**20) -> Plain:
     """Return the value that `pack` wrote; raise `NotPlain` for anything else."""
     if len(data) > largest:
         raise NotPlain(f"a message of {len(data)} bytes is larger than the {largest} allowed")
     try:
-        value = _unpack(data, tuples=0, items=_Items())
+        reader = _Reader()
+        value = msgpack.unpackb(
+            data,
+            raw=False,
+            ext_hook=reader.read_extension,
+            list_hook=reader.read_list,
+            object_hook=reader.read_dict,
+            strict_map_key=False,
+            max_array_len=min(_LONGEST + 1, len(data)),  # and the mark of a tuple
+            max_map_len=min(_LONGEST, len(data)),
+        )
         _require_plain(value, depth=0)
         return value
     except NotPlain:
@@ -77,8 +88,9 @@ def _to_msgpack(value: Plain, depth: int) -> Any:
     if kind is list:
         return [_to_msgpack(item, depth + 1) for item in value]
     if isinstance(value, tuple):  # torch.Size and named tuples too
-        items = [_to_msgpack(item, depth + 1) for item in value]
-        return msgpack.ExtType(_TUPLE, msgpack.packb(items, use_bin_type=True))
+        # A list whose first item says so. Were it a message within the message, each level of
+        # tuples in tuples would be one more copy of all that is in it.
+        return [msgpack.ExtType(_TUPLE, b""), *(_to_msgpack(item, depth + 1) for item in value)]
     if kind is dict:
         return {_key(key): _to_msgpack(item, depth + 1) for key, item in value.items()}
     if isinstance(value, np.ndarray):
@@ -91,44 +103,48 @@ def _to_msgpack(value: Plain, depth: int) -> Any:
     )
 
 
-class _Items:
-    """Counts what a message holds while msgpack reads it, the innermost first."""
+class _Reader:
+    """What msgpack asks while it reads a message, the innermost first: it counts the items."""
 
     def __init__(self) -> None:
         self._left = _MOST_ITEMS
 
-    def count(self, container: Any) -> Any:
-        """Count a list or dict that was read, and hand it on."""
-        self._left -= 1 + len(container)
+    def read_list(self, items: list[Any]) -> Plain:
+        """Return what a list stands for: itself, or a tuple."""
+        self._count(1 + len(items))
+        return tuple(items[1:]) if items and items[0] is _TUPLE_MARK else items
+
+    def read_dict(self, items: dict[Any, Any]) -> Plain:
+        """Return a dict as it is."""
+        self._count(1 + len(items))
+        return items
+
+    def read_extension(self, code: int, data: bytes) -> Any:
+        """Return what one of our own kinds of value stands for."""
+        if code in (_ARRAY, _TENSOR):
+            self._count(_ITEMS_OF_AN_ARRAY)
+            array = _array_from(memoryview(data))
+            return array if code == _ARRAY else _tensor_from(array)
+        if code == _TUPLE and not data:
+            return _TUPLE_MARK
+        if code == _BIG_INT and len(data) <= _MOST_DIGITS:
+            return int(data.decode())
+        raise NotPlain(f"unknown kind of value {code}")
+
+    def _count(self, items: int) -> None:
+        self._left -= items
         if self._left < 0:
             raise NotPlain(f"a value of more than {_MOST_ITEMS} items: make it an array")
-        return container
-
-
-def _unpack(data: bytes, tuples: int, items: _Items) -> Any:
-    """Read one message that stands inside so many `tuples`: each is a message of its own.
-
-    Without that count a few hundred nested tuples overflow the C stack and end the process.
-    """
-    if tuples > _DEEPEST:
-        raise NotPlain(f"a value nested more than {_DEEPEST} levels deep")
-    return msgpack.unpackb(
-        data,
-        raw=False,
-        ext_hook=partial(_from_extension, tuples=tuples, items=items),
-        list_hook=items.count,
-        object_hook=items.count,
-        strict_map_key=False,
-        max_array_len=min(_LONGEST, len(data)),
-        max_map_len=min(_LONGEST, len(data)),
-    )
 
 
 def _require_plain(value: Any, depth: int) -> None:
-    """Refuse what msgpack knows and the wire does not: bytes, timestamps, other keys."""
+    """Refuse what msgpack knows and the wire does not: bytes, timestamps, other keys.
+
+    And the mark of a tuple at any place but the first of a list.
+    """
     if depth > _DEEPEST:
         raise NotPlain(f"a value nested more than {_DEEPEST} levels deep")
-    if isinstance(value, bytes | msgpack.Timestamp):
+    if isinstance(value, bytes | msgpack.Timestamp) or value is _TUPLE_MARK:
         raise NotPlain(f"a {type(value).__name__} is not a plain value")
     if isinstance(value, dict):
         for key in value:
@@ -139,23 +155,6 @@ def _require_plain(value: Any, depth: int) -> None:
             _require_plain(item, depth + 1)
 
 
-def _from_extension(code: int, data: bytes, tuples: int, items: _Items) -> Plain:
-    if code == _ARRAY:
-        return _array_from(data)
-    if code == _TENSOR:
-        import torch
-
-        return torch.from_numpy(_array_from(data))
-    if code == _TUPLE:
-        listed = _unpack(data, tuples + 1, items)
-        if not isinstance(listed, list):
-            raise NotPlain("a tuple without a list of items")
-        return tuple(listed)
-    if code == _BIG_INT and len(data) <= _MOST_DIGITS:
-        return int(data.decode())
-    raise NotPlain(f"unknown kind of value {code}")
-
-
 def _array_bytes(array: np.ndarray) -> bytes:
     if array.dtype.name not in _DTYPES:
         raise NotPlain(f"an array of dtype {array.dtype} can't be handed over")
@@ -164,7 +163,7 @@ def _array_bytes(array: np.ndarray) -> bytes:
     return bytes(header) + little.tobytes()
 
 
-def _array_from(data: bytes) -> np.ndarray:
+def _array_from(data: memoryview) -> np.ndarray:
     # The header alone is read as msgpack, so that a false length in it reserves little.
     unpacker = msgpack.Unpacker(raw=False, max_buffer_size=_LONGEST_HEADER)
     unpacker.feed(data[:_LONGEST_HEADER])
@@ -187,6 +186,12 @@ def _array_from(data: bytes) -> np.ndarray:
         return np.frombuffer(buffer, dtype=np.uint8).reshape(shape).astype(bool)
     array = np.frombuffer(buffer, dtype=dtype).reshape(shape)
     return array.astype(np.dtype(name))  # a writable copy in the machine's own byte order
+
+
+def _tensor_from(array: np.ndarray) -> Any:
+    import torch
+
+    return torch.from_numpy(array)
 
 
 def _digits(value: int) -> bytes:

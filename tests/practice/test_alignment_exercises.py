@@ -132,6 +132,58 @@ def test_every_other_stub_waits_for_an_answer(name):
 # The cases leave nothing to chance.
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "stable_softmax",
+        "masked_softmax",
+        "decoder_weights",
+        "local_monotonic",
+        "local_predictive",
+        "reinforce_step",
+    ],
+)
+def test_there_is_one_table_alone_and_a_batch_along_two_axes(name):
+    dimensions = {case.args[0].ndim for case in drawn(name, seed=0)}
+    assert {2, 3, 4} <= dimensions
+
+
+def test_the_mask_of_a_case_has_one_axis_and_that_of_another_as_many_as_the_scores():
+    cases = [case.args for case in drawn("masked_softmax", seed=0)]
+    assert any(mask.shape == (scores.shape[-1],) for scores, mask in cases)
+    assert any(mask.shape == scores.shape for scores, mask in cases)
+
+
+@pytest.mark.parametrize("fill", [-100.0, -1e4, -9e5])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_number_above_the_lowest_score_hides_a_masked_key(fill, seed):
+    def filled(scores, mask):
+        return np.where(mask, softmax(np.where(mask, scores, fill)), 0.0)
+
+    exercise = chapter.exercises["masked_softmax"]
+    assert exercise.check(exercise.local(filled), seed=seed).points == exercise.points - 1
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_counted_scores_stay_where_the_task_says(seed):
+    for case in drawn("masked_softmax", seed):
+        scores, mask = case.args
+        counted = scores[np.broadcast_to(mask, scores.shape)]
+        assert np.abs(counted).max(initial=0.0) <= 1e6
+
+
+@pytest.mark.parametrize("name", ["local_monotonic", "local_predictive"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_in_some_case_the_best_keys_lie_outside_every_window(name, seed):
+    def is_one(scores, centres, half_width):
+        places = np.arange(1, scores.shape[-1] + 1)
+        inside = np.abs(places - centres[..., None]) <= half_width
+        far_best = np.where(inside, scores, -np.inf).max(axis=-1) + 800 < scores.max(axis=-1)
+        return inside.any(axis=-1).all() and far_best.all()
+
+    assert any(is_one(*case.args) for case in drawn(name, seed))
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_rounding_never_decides_which_key_is_in_a_window(seed):
     for case in drawn("local_predictive", seed):

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -5,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
-from attn_course.practice.compare import as_array, difference, same
+from attn_course.practice.compare import (
+    as_array,
+    difference,
+    guidance,
+    same,
+    same_but_for_nan,
+)
 from tests.practice.test_wire import plain_values
 
 ARRAY = np.array([[0.25, -1.5, 3.0], [1e-3, 0.0, 7.0]])
@@ -112,6 +120,73 @@ def test_the_part_of_a_tuple_that_differs_is_named():
         assert difference(wrong, wanted) == "It should be a tuple of 2 things."
 
 
+@pytest.mark.parametrize("convert", [np.array, list, torch.tensor], ids=["array", "list", "tensor"])
+def test_a_tuple_of_numbers_may_come_as_one_array(convert):
+    wanted = (0.5, np.float32(7.0), 11)
+    assert same(convert([0.5, 7.0, 11.0]), wanted)
+    assert difference(convert([0.5, 7.5, 11.0]), wanted).startswith("Part 2: ")
+    assert difference(convert([0.5, 7.0]), wanted) == "It should be a tuple of 3 things."
+
+
+def test_a_tuple_of_arrays_may_not():
+    wanted = (np.zeros(3), np.ones(3))
+    assert difference(np.stack(wanted), wanted) == "It should be a tuple of 2 things."
+
+
+@pytest.mark.parametrize("order", [(1, 0, 2), (2, 0, 1), (2, 1, 0)])
+def test_right_parts_in_another_order_are_told(order):
+    wanted = (0.5, np.ones((2, 3)), np.arange(5.0))
+    got = [wanted[place] for place in order]
+    assert difference(got, wanted) == "The parts are right, their order is not."
+    got[1] = got[1] + 1
+    assert difference(got, wanted).startswith("Part ")
+
+
+def test_nan_that_is_wanted_must_be_there():
+    wanted = np.array([np.nan, 1.0, 2.0])
+    assert same(wanted.copy(), wanted)
+    assert difference([0.0, 1.0, 2.0], wanted) == "1 of 3 numbers should be NaN."
+    assert difference([np.nan, np.nan, 2.0], wanted) == "1 of 3 numbers are NaN or infinite."
+
+
+def test_the_same_but_for_nan_is_right_wherever_it_is_a_number():
+    assert same_but_for_nan(ARRAY, ARRAY)
+    assert same_but_for_nan(np.where(ARRAY > 1, np.nan, ARRAY), ARRAY)
+    assert not same_but_for_nan(np.where(ARRAY > 1, np.nan, ARRAY + 1), ARRAY)
+    assert not same_but_for_nan(ARRAY + np.inf, ARRAY)
+    assert not same_but_for_nan(np.full((3, 2), np.nan), ARRAY)
+    assert not same_but_for_nan(None, ARRAY)
+    assert same_but_for_nan((1.0, "word"), (1.0, "word"))
+
+
+# What is to be found
+
+
+@given(st.lists(st.integers(100, 999), min_size=2, max_size=7), st.data())
+def test_guidance_names_the_parts_that_are_right_and_tells_no_number(wanted, data):
+    right = data.draw(st.lists(st.booleans(), min_size=len(wanted), max_size=len(wanted)))
+    got = [number if fits else -number for number, fits in zip(wanted, right, strict=True)]
+    told = guidance(got, wanted)
+    assert [int(place) for place in re.findall(r"part (\d)", told)] == [
+        place for place, fits in enumerate(right, start=1) if fits
+    ]
+    assert not re.search(r"\d\d", told)
+
+
+@given(plain_values, plain_values)
+def test_there_is_guidance_for_any_answer(got, wanted):
+    assert guidance(got, wanted)
+
+
+@pytest.mark.parametrize(
+    ("got", "rounded"),
+    [(0.0134, True), (0.013, True), (0.01, True), (0.0, False), (0.0133, False)],
+)
+def test_a_number_with_too_few_digits_is_told_so(got, rounded):
+    told = guidance([got, 1.0], [0.0133510, 2.0])
+    assert ("Give more digits: part 1." in told) == rounded
+
+
 def test_the_entry_of_a_dict_that_differs_is_named():
     wanted = {"weight": np.zeros(2), "bias": np.zeros(3)}
     assert same({"bias": np.zeros(3), "weight": np.zeros(2)}, wanted)
@@ -119,6 +194,7 @@ def test_the_entry_of_a_dict_that_differs_is_named():
         "bias: 3 of 3"
     )
     assert difference({"w": np.zeros(2)}, wanted) == "There is w; there should be weight, bias."
+    assert difference({}, wanted) == "There is none; there should be weight, bias."
     assert difference(None, wanted) == "There is NoneType; there should be weight, bias."
 
 

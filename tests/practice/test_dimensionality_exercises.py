@@ -128,6 +128,39 @@ def test_every_query_of_the_weights_has_a_key_but_where_the_group_says_otherwise
         assert any(empty) == ("attend nowhere" in group.label)
 
 
+@pytest.mark.parametrize(
+    ("name", "axes_of_one"),
+    [("multi_weights", 3), ("multi_context", 3), ("source2token", 2), ("heads_context", 3)],
+)
+def test_there_is_no_batch_and_one_along_two_axes(name, axes_of_one):
+    dimensions = {case.args[0].ndim for case in drawn(name, seed=0)}
+    assert {axes_of_one, axes_of_one + 1, axes_of_one + 2} <= dimensions
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_padding_that_scores_best_leaves_nothing_for_the_words_whatever_the_seed(seed):
+    group = chapter.exercises["source2token"].groups[-1]
+    features, W_d, W_k, b, mask = next(iter(group.generate(np.random.default_rng(seed)))).args
+    scores = np.tanh(features @ W_k.T + b) @ W_d
+    gap = scores[~mask].min(axis=0) - scores[mask].max(axis=0)
+    assert np.exp(-gap).max() == 0
+
+
+@pytest.mark.parametrize("name", ["multi_context", "heads_context"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_in_some_case_one_query_may_see_a_nan_and_another_may_not(name, seed):
+    def is_one(_weights, values, mask):
+        if values.ndim > 2:
+            return False
+        may_see_it = mask[:, np.isnan(values).any(axis=-1)].any(axis=-1)
+        return may_see_it.any() and not may_see_it.all()
+
+    cases = [case for case in drawn(name, seed) if is_one(*case.args)]
+    assert cases
+    for case in cases:
+        assert np.isnan(reference(name)(*case.args)).any(axis=-1).tolist() == [True, False]
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_training_step_of_the_cases_moves_the_matrix(seed):
     for case in drawn("gradient_step", seed)[:-1]:  # in the last one the softmax is saturated

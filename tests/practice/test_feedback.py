@@ -2,6 +2,7 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
@@ -91,6 +92,33 @@ def test_red_begins_with_the_known_mistake():
     told = words(feedback)
     assert told.index("Your columns sum to 1") < told.index("one row: wrong")
     assert "attn-red" in shown(feedback).get("class")
+
+
+def test_a_guess_is_called_one():
+    def half_right(scores, scale=1.0):
+        return (row_weights.reference if len(scores) == 1 else sums_over_the_columns)(scores)
+
+    feedback = practice.check("01.row_weights", half_right)
+    guess = "Perhaps: Your columns sum to 1; the rows should."
+    assert f"[sums over the columns] {guess}" in feedback.text()
+    assert guess in words(feedback)
+
+
+def test_who_uses_earlier_answers_is_asked_whether_they_are_green():
+    exercise = replace(row_weights, uses=("first_step", "second_step"))
+    question = "It uses your earlier answers (first_step, second_step): are they green?"
+    feedback = {
+        answer: Feedback(exercise.check(exercise.local(answer)))
+        for answer in (sums_over_the_columns, row_weights.reference, stub)
+    }
+    assert question in feedback[sums_over_the_columns].text()
+    assert question in words(feedback[sums_over_the_columns])
+    assert "earlier" not in feedback[row_weights.reference].text()
+    line = (
+        "Not written yet: row_weights, or what it uses (first_step, second_step). "
+        "Fill it in, then run this again."
+    )
+    assert feedback[stub].text() == words(feedback[stub]) == line
 
 
 def test_red_shows_the_smallest_input_got_and_expected():
@@ -256,6 +284,24 @@ def test_two_numbers_that_differ_look_different(got, wanted):
     assert one != other
     one, other = printed(np.array([got, 1.0]), np.array([wanted, 1.0]))
     assert one != other
+
+
+def test_a_zero_has_no_sign():
+    yours, _expected = printed(np.array([-1e-9, 0.25]), np.array([1.0, 0.25]))
+    assert yours.split() == ["[0.00,", "0.25]"]
+
+
+def test_a_module_without_parameters_shows_that_there_are_none():
+    class Unregistered(torch.nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.weight, self.bias = torch.zeros(3, width), torch.zeros(3)
+
+        forward = Linear.reference.forward
+
+    text = practice.check("01.Linear", Unregistered).text()
+    assert "There is none; there should be weight, bias." in text
+    assert "yours (parameters):\n    {}\nexpected (parameters):\n    weight: (3, 2)" in text
 
 
 def test_the_part_that_differs_is_shown_alone():

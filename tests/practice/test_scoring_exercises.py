@@ -159,6 +159,29 @@ def test_who_falls_into_both_traps_of_the_experiment_hears_of_the_first():
 # The cases leave nothing to chance.
 
 
+@pytest.mark.parametrize(("precision", "breaks"), [(np.float64, True), (np.float32, False)])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rounding_breaks_the_short_formula_of_a_distance_in_double_precision_alone(
+    seed, precision, breaks
+):
+    group = next(g for g in chapter.exercises["compare"].groups if g.label == "euclidean")
+    *_others, case = group.generate(np.random.default_rng(seed))
+    queries, keys = (array.astype(precision) for array in case.args[:2])
+    lengths = (queries**2).sum(axis=-1)[:, None] + (keys**2).sum(axis=-1)
+    assert (lengths - 2 * queries @ keys.T < 0).any() == breaks
+
+
+def test_who_cuts_the_gradient_of_the_module_hears_so():
+    class Cut(reference("AdditiveScore")):
+        def forward(self, queries, keys):
+            with torch.no_grad():
+                return super().forward(queries, keys)
+
+    exercise = chapter.exercises["AdditiveScore"]
+    result = exercise.check(exercise.local(Cut), seed=0)
+    assert result.misconception.name == "GradientCut"
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_bias_of_every_activated_case_moves_scores_that_are_not_saturated(seed):
     for case in drawn("activated_general", seed):

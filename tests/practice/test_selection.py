@@ -266,6 +266,27 @@ def test_an_exception_in_one_cell_costs_only_what_depends_on_it(write):
     )
 
 
+@pytest.mark.parametrize(
+    ("definition", "told"),
+    [
+        ("class Stop(BaseException): pass", "Stop: now"),
+        ("from asyncio import CancelledError as Stop", "CancelledError: now"),
+        ("class Stop(Exception):\n    def __str__(self): return 1 / 0", "Stop:"),
+        ("Stop = type('S' * 10**4, (Exception,), {})", "S" * 200 + ": now"),
+    ],
+)
+def test_an_exception_of_any_kind_costs_only_what_depends_on_it(write, definition, told):
+    path = write(f"{definition}\ndef stop():\n    raise Stop('now')\nn = stop()", "m = 2")
+    answers = answers_from(path, ["n", "m"])
+    assert answers.values == {"m": 2}
+    assert answers.problems_of("n")[0].rstrip().endswith(f"raised {told}")
+
+
+def test_whoever_presses_control_c_is_obeyed(write):
+    with pytest.raises(KeyboardInterrupt):
+        answers_from(write("def stop():\n    raise KeyboardInterrupt\nn = stop()"), ["n"])
+
+
 def test_leaving_python_in_a_needed_cell_is_only_a_problem(write):
     answers = answers_from(write("import sys\nn = sys.exit(3)"), ["n"])
     assert answers.values == {}

@@ -16,6 +16,7 @@ DTYPES = [
     *(np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
 ]
 ARRAY, TENSOR, TUPLE, BIG_INT = 1, 2, 3, 4
+MARK = msgpack.ExtType(TUPLE, b"")  # the first item of a list that is a tuple
 
 arrays = st.sampled_from(DTYPES).flatmap(
     lambda dtype: arrays_of.arrays(
@@ -127,8 +128,11 @@ def array_message(header, content=b"", code=ARRAY):
         msgpack.packb({None: 1}),
         msgpack.packb({True: 1}),
         msgpack.packb(1) + msgpack.packb(2),
-        msgpack.packb(msgpack.ExtType(TUPLE, msgpack.packb("abc"))),
-        msgpack.packb(msgpack.ExtType(TUPLE, msgpack.packb({"a": 1}))),
+        msgpack.packb(MARK),
+        msgpack.packb([1, MARK]),
+        msgpack.packb([MARK, MARK]),
+        msgpack.packb({"a": MARK}),
+        msgpack.packb([msgpack.ExtType(TUPLE, b"more"), 1]),
         msgpack.packb(msgpack.ExtType(BIG_INT, b"9" * 401)),
         msgpack.packb(msgpack.ExtType(BIG_INT, b"twelve")),
         msgpack.packb(msgpack.ExtType(99, b"")),
@@ -172,8 +176,7 @@ def test_a_false_length_reserves_no_memory():
     assert peak < 10 * 2**20
 
 
-def nested(kind, levels):
-    value = 1.0
+def nested(kind, levels, value=1.0):
     for _ in range(levels):
         value = {"a": value} if kind is dict else kind([value])
     return value
@@ -189,9 +192,7 @@ def test_32_levels_cross_and_33_are_refused(kind):
 
 @pytest.mark.parametrize("levels", [33, 100, 500, 5000])
 def test_deep_nesting_in_a_message_is_refused_and_does_not_end_the_process(levels):
-    tuples = msgpack.packb([])
-    for _ in range(levels):
-        tuples = msgpack.packb([msgpack.ExtType(TUPLE, tuples)])
+    tuples = (b"\x92" + msgpack.packb(MARK)) * levels + b"\xc0"
     lists = b"\x91" * levels + b"\xc0"
     dicts = b"\x81\x01" * levels + b"\xc0"
     for message in (tuples, lists, dicts):
@@ -257,7 +258,7 @@ def test_numbers_and_tuples_of_libraries_arrive_as_pythons_own(value, arrives_as
         "\ud800",
         {"\ud800": 1},
         10**5000,
-        [0] * 100_001,
+        [0] * 50_001,
         collections.OrderedDict(a=1),
     ],
     ids=lambda value: type(value).__name__,
@@ -295,18 +296,44 @@ def test_a_message_that_is_too_large_is_refused_before_it_is_read():
         unpack(message, largest=len(message) - 1)
 
 
+def test_the_longest_list_and_tuple_cross():
+    longest = list(range(50_000))
+    assert unpack(pack(longest)) == longest
+    assert unpack(pack(tuple(longest))) == tuple(longest)
+
+
 def test_many_small_lists_are_refused_before_they_fill_the_memory():
     inner = msgpack.packb([[]] * 1000)
     message = b"\xdd" + (1000).to_bytes(4, "big") + inner * 1000  # a million empty lists
-    with pytest.raises(NotPlain, match="more than 300000 items"):
+    with pytest.raises(NotPlain, match="more than 100000 items"):
         unpack(message)
 
 
+def test_many_small_arrays_are_refused_before_they_fill_the_memory():
+    empty = [np.zeros(0), torch.zeros(0)]
+    assert len(unpack(pack(empty * 2000))) == 4000
+    with pytest.raises(NotPlain, match="more than 100000 items"):
+        unpack(pack(empty * 5000))
+
+
 def test_items_inside_tuples_and_dicts_count_too():
-    tuples = [tuple(range(50)) for _ in range(7000)]
-    with pytest.raises(NotPlain, match="more than 300000 items"):
+    tuples = [tuple(range(50)) for _ in range(2000)]
+    with pytest.raises(NotPlain, match="more than 100000 items"):
         unpack(pack(tuples))
-    dicts = [{"a": 1, "b": 2} for _ in range(60_000)]
-    with pytest.raises(NotPlain, match="more than 300000 items"):
+    dicts = [{"a": 1, "b": 2} for _ in range(20_000)]
+    with pytest.raises(NotPlain, match="more than 100000 items"):
         unpack(pack([dicts, dicts]))
     assert unpack(pack(dicts)) == dicts
+
+
+@pytest.mark.parametrize("kind", [list, tuple, dict])
+def test_nesting_makes_no_copies_of_what_is_inside(kind):
+    import tracemalloc
+
+    size = 2**20
+    message = pack(nested(kind, 31, "x" * size))
+    tracemalloc.start()
+    unpack(message)
+    _now, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2 * size

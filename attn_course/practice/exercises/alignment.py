@@ -129,6 +129,7 @@ def _between(rng, k, *size):
             "`np.exp`, then divide by `sum(axis=-1, keepdims=True)`."
         ),
     ),
+    without=("torch.softmax", "torch.nn.functional", "scipy.special.softmax"),
 )
 def stable_softmax(scores, temperature):
     return alignment.softmax(scores, temperature=temperature)
@@ -151,6 +152,7 @@ def batches_of_scores(rng):
 def huge_scores(rng):
     yield Case(_huge(rng, 2, 3), 1.25)
     yield Case(_huge(rng, 3, 5), 0.5)
+    yield Case(_huge(rng, 2, 7), 4.0)  # the best key is far above the lowest, near the mean
 
 
 @stable_softmax.misconception(
@@ -238,6 +240,18 @@ def smallest_score_taken_away(scores, temperature):
 
 @stable_softmax.misconception(
     _(
+        "You take away each row's mean. A key far above it still overflows: take the largest "
+        "score away, so that every exponent is 0 or less."
+    )
+)
+@np.errstate(over="ignore", invalid="ignore")
+def mean_score_taken_away(scores, temperature):
+    scores = scores / temperature
+    return _shares(np.exp(scores - scores.mean(axis=-1, keepdims=True)))
+
+
+@stable_softmax.misconception(
+    _(
         "You take away the largest score of all. A row far below it still becomes 0/0: "
         "give each row its own maximum, with axis=-1 and keepdims=True."
     )
@@ -265,6 +279,27 @@ def maximum_of_the_unscaled_scores(scores, temperature):
 def exponentials_alone(scores, temperature):
     scaled = scores / temperature
     return np.exp(scaled - scaled.max(axis=-1, keepdims=True))
+
+
+@stable_softmax.misconception(
+    _(
+        "You divide by the number of keys. Divide each row by the sum of its exponentials, so that "
+        "the weights sum to 1."
+    )
+)
+def divided_by_the_number_of_keys(scores, temperature):
+    return exponentials_alone(scores, temperature) / scores.shape[-1]
+
+
+@stable_softmax.misconception(
+    _(
+        "Each row has a maximum of its own, but you divide by the sum of the whole table. "
+        "Sum along the last axis too, with axis=-1 and keepdims=True."
+    )
+)
+def divided_by_the_sum_of_the_table(scores, temperature):
+    exponentials = exponentials_alone(scores, temperature)
+    return exponentials / exponentials.sum()
 
 
 @stable_softmax.variant
@@ -324,13 +359,16 @@ def keys_left_out(rng):
     yield Case(_readable(rng, 3, 5), _some_keys(rng, 3, 5))
 
 
-@masked_softmax.cases(points=1, label=_("padding that scores best, a batch, large scores"))
+@masked_softmax.cases(points=1, label=_("padding that scores best, batches, large scores"))
 def padding_scores_best(rng):
-    mask = np.array([[True, True, False]])  # (1, 3): for all queries the same
+    mask = np.array([True, True, False])  # (3,): for all queries the same
     yield Case(np.where(mask, _readable(rng, 2, 3), 900.0), mask)
     mask = np.array([[[True, True, False]], [[True, False, False]]])  # (2, 1, 3)
     yield Case(np.where(mask, _readable(rng, 2, 5, 3), 900.0), mask)
     yield Case(_huge(rng, 2, 3, 5), _some_keys(rng, 2, 3, 5))
+    yield Case(_readable(rng, 2, 3, 5, 7), _some_keys(rng, 2, 3, 5, 7))
+    # As low as the task allows, in steps that single precision holds.
+    yield Case(rng.integers(0, 17, (2, 3)) / 4 - 1e6, _some_keys(rng, 2, 3))
 
 
 @masked_softmax.cases(points=1, label=_("a query that may attend nowhere: weights 0"))
@@ -427,6 +465,48 @@ def large_negative_number_added(scores, mask):
 
 @masked_softmax.misconception(
     _(
+        "You put a number such as -100 at the masked keys. Where all scores of a row are near "
+        "-1000, that is the best of them. Nothing is lower than minus infinity: -np.inf."
+    )
+)
+def filled_with_minus_100(scores, mask):
+    return np.where(mask, _softmax_for_itself(np.where(mask, scores, -100.0)), 0.0)
+
+
+@masked_softmax.misconception(
+    _(
+        "The number that you put at the masked keys is low, but a score may be lower: down to -1e6 "
+        "here. Then the masked keys get the weight. Nothing is lower than minus infinity: -np.inf."
+    )
+)
+def filled_with_minus_10000(scores, mask):
+    return np.where(mask, _softmax_for_itself(np.where(mask, scores, -1e4)), 0.0)
+
+
+@masked_softmax.misconception(
+    _(
+        "You add minus infinity to the masked scores. NaN plus anything is NaN, and a query that "
+        "may attend nowhere gets NaN too. Choose with np.where, and put 0 at masked keys last."
+    )
+)
+@np.errstate(invalid="ignore")
+def minus_infinity_added(scores, mask):
+    return _softmax_for_itself(scores + np.where(mask, 0.0, -np.inf))
+
+
+@masked_softmax.misconception(
+    _(
+        "You add minus infinity to the masked scores. NaN plus anything is NaN, so one NaN in the "
+        "padding spoils its row, and making 0 of NaN at the end makes 0 of the whole row. "
+        "Choose with np.where instead."
+    )
+)
+def minus_infinity_added_and_nan_removed(scores, mask):
+    return np.nan_to_num(minus_infinity_added(scores, mask))
+
+
+@masked_softmax.misconception(
+    _(
         "A query that may attend nowhere gets NaN: infinity minus infinity, or 0/0. "
         "Its weights should be 0; look after such rows, or put 0 at every masked key at the end."
     )
@@ -493,6 +573,17 @@ def masked_over_the_queries(scores, mask):
     return _softmax(scores, np.broadcast_to(mask, scores.shape), axis=-2)
 
 
+@masked_softmax.misconception(
+    _(
+        "Your softmax runs over axis 1. That is the keys of one table, "
+        "but in a batch it is something else: axis=-1 is always the keys."
+    ),
+    section="alignment-softmax",
+)
+def masked_over_axis_1(scores, mask):
+    return _softmax(scores, mask, axis=1)
+
+
 @masked_softmax.variant
 def masked_in_loops(scores, mask):
     return _row_by_row(
@@ -526,6 +617,7 @@ def softmax_of_the_keys_that_count(scores, mask):
 
 @masked_softmax.variant
 def masked_with_a_large_number_and_a_last_look(scores, mask):
+    # No score that the task allows is anywhere near -1e9.
     weights = _softmax_for_itself(np.where(mask, scores, -1e9))
     return np.where(mask, weights, 0.0)
 
@@ -582,6 +674,7 @@ def a_padded_batch(rng):
     yield _decoder_case(rng, 3, _padding_after([1, 2], 3))
     yield _decoder_case(rng, 2, _padding_after([3, 4, 5], 5))
     yield _decoder_case(rng, 5, _padding_after([7, 4, 6], 7))
+    yield _decoder_case(rng, 2, _padding_after([[3, 5, 4], [4, 3, 5]], 5))
 
 
 @decoder_weights.cases(points=1, label=_("padding in front: the first words see nothing"))
@@ -590,12 +683,12 @@ def padded_in_front(rng):
     yield _decoder_case(rng, 5, [[True] * n + [False] * (5 - n) for n in (2, 0, 3)])
 
 
-def _decoded(scores, is_padding, reach=0, upside_down=False, dim=-1):
+def _decoded(scores, is_padding, reach=0, upside_down=False, dim=-1, fill=-torch.inf):
     """Return a decoder's weights, right unless a keyword says otherwise."""
     q, k = scores.shape[-2:]
     hidden = ~is_padding if upside_down else is_padding
     allowed = torch.ones(q, k, dtype=torch.bool).tril(k - q + reach) & ~hidden[..., None, :]
-    return torch.softmax(scores.masked_fill(~allowed, -torch.inf), dim=dim).nan_to_num(0.0)
+    return torch.softmax(scores.masked_fill(~allowed, fill), dim=dim).nan_to_num(0.0)
 
 
 @decoder_weights.misconception(
@@ -751,10 +844,32 @@ def decoder_returns_nan(scores, is_padding):
     return torch.where(weights.sum(dim=-1, keepdim=True) > 0, weights, torch.nan)
 
 
+@decoder_weights.misconception(
+    _(
+        "Where a word sees nothing, all its scores are the same large negative number, and equal "
+        "scores get equal weights. Its weights should be 0: keep minus infinity in masked_fill."
+    )
+)
+def decoder_uniform_over_the_padding(scores, is_padding):
+    return _decoded(scores, is_padding, fill=-1e9)
+
+
+@decoder_weights.misconception(
+    _(
+        "Your padding mask lies along the queries. It says which keys are padding, and the keys "
+        "are the last axis: is_padding[..., None, :], as in the function you found."
+    )
+)
+def padding_along_the_queries(scores, is_padding):
+    q, k = scores.shape[-2:]
+    allowed = torch.ones(q, k, dtype=torch.bool).tril(k - q) & ~is_padding[..., :, None]
+    return torch.softmax(scores.masked_fill(~allowed, -torch.inf), dim=-1).nan_to_num(0.0)
+
+
 @decoder_weights.variant
 def decoder_in_loops(scores, is_padding):
     scores, is_padding = np.asarray(scores), np.asarray(is_padding)
-    if scores.ndim == 3:
+    if scores.ndim > 2:
         return [decoder_in_loops(*pair) for pair in zip(scores, is_padding, strict=True)]
     q, k = scores.shape
     return [
@@ -804,6 +919,7 @@ def decoder_with_the_masks_of_a_library(scores, is_padding):
             "Hand it to your `masked_softmax`."
         ),
     ),
+    uses=("masked_softmax",),
 )
 def local_monotonic(scores, steps, half_width):
     return alignment.local_monotonic(scores, steps, half_width)
@@ -813,7 +929,14 @@ def local_monotonic(scores, steps, half_width):
 def windows_inside(rng):
     yield Case(_readable(rng, 1, 3), np.array([2]), 1)
     yield Case(_readable(rng, 2, 5), np.array([2, 3]), 1)
+    yield _best_outside(_readable(rng, 2, 5), np.array([2, 4]), 1)
     yield Case(_readable(rng, 3, 7), np.array([3, 4, 5]), 2)
+
+
+def _best_outside(scores, centres, half_width):
+    """Return a case whose best keys by far lie outside the windows."""
+    inside = np.abs(_offsets(scores, centres)) <= half_width
+    return Case(np.where(inside, scores, 900.0), centres, half_width)
 
 
 @local_monotonic.cases(points=1, label=_("windows that are clipped at both ends"))
@@ -822,11 +945,12 @@ def clipped_windows(rng):
     yield Case(_readable(rng, 5, 7), np.arange(2, 7), 3)
 
 
-@local_monotonic.cases(points=1, label=_("a batch, each sentence at steps of its own"))
+@local_monotonic.cases(points=1, label=_("batches, each sentence at steps of its own"))
 def batches_of_windows(rng):
     yield Case(_readable(rng, 2, 3, 5), np.array([[1, 2, 3], [3, 4, 5]]), 1)
     yield Case(_huge(rng, 3, 2, 7), rng.integers(1, 8, (3, 2)), 2)
     yield Case(_readable(rng, 5, 2, 3), rng.integers(1, 4, (5, 2)), 0)
+    yield Case(_readable(rng, 2, 3, 5, 7), rng.integers(1, 8, (2, 3, 5)), 1)
 
 
 @local_monotonic.cases(points=1, label=_("a step after the end: no key in reach, weights 0"))
@@ -906,6 +1030,14 @@ def last_key_missing(scores, steps, half_width):
 
 
 @local_monotonic.misconception(
+    _("Your window lacks its first key, t - D. A key exactly D away is inside, on both sides.")
+)
+def first_key_missing(scores, steps, half_width):
+    offsets = _offsets(scores, steps)
+    return _softmax(scores, (offsets > -half_width) & (offsets <= half_width))
+
+
+@local_monotonic.misconception(
     _("Your window lacks both its edges. A key exactly D away is inside: <=, not <.")
 )
 def both_edges_missing(scores, steps, half_width):
@@ -935,6 +1067,49 @@ def window_looks_back_only(scores, steps, half_width):
 )
 def window_after_the_softmax(scores, steps, half_width):
     return _softmax(scores) * _inside(scores, steps, half_width)
+
+
+_NAN_AFTER_CUTTING = _(
+    "You take the softmax over all keys, cut the window out, and divide again. Where a key outside "
+    "has got all the weight, 0/0 is left, which is NaN: leave the keys out before the softmax."
+)
+_NOTHING_AFTER_CUTTING = _(
+    "You take the softmax over all keys, cut the window out, and divide again. Where a key outside "
+    "has got all the weight, nothing is left in the window: leave the keys out before the softmax."
+)
+
+
+@local_monotonic.misconception(_NAN_AFTER_CUTTING, section="alignment-masked")
+@np.errstate(invalid="ignore")
+def window_cut_out_and_divided_again(scores, steps, half_width):
+    return _shares(window_after_the_softmax(scores, steps, half_width))
+
+
+@local_monotonic.misconception(_NOTHING_AFTER_CUTTING, section="alignment-masked")
+def window_cut_out_and_divided_if_it_can_be(scores, steps, half_width):
+    return _zero_for_nothing(window_after_the_softmax(scores, steps, half_width))
+
+
+@local_monotonic.misconception(
+    _(
+        "You put the window of row i around key i. A row need not be the step of its number: "
+        "use `steps`, where each query says at which step it is."
+    )
+)
+def row_numbers_instead_of_steps(scores, steps, half_width):
+    rows = np.arange(1, scores.shape[-2] + 1)
+    return _softmax(scores, _inside(scores, rows, half_width))
+
+
+@local_monotonic.misconception(
+    _(
+        "One table works, a batch does not. Count the axes from the end: steps[..., None] has an "
+        "axis for the keys, with a batch and without."
+    )
+)
+def windows_for_one_table_only(scores, steps, half_width):
+    places = np.arange(1, scores.shape[-1] + 1)
+    return _softmax(scores, np.abs(places - steps[:, None]) <= half_width)
 
 
 @local_monotonic.misconception(
@@ -1046,6 +1221,7 @@ def local_predictive(scores, positions, half_width):
 def positions_between(rng):
     yield Case(_readable(rng, 1, 3), np.array([1.4]), 2)
     yield Case(_readable(rng, 2, 5), _between(rng, 5, 2), 2)
+    yield _best_outside(_readable(rng, 2, 5), np.array([1.4, 4.3]), 2)
     yield Case(_readable(rng, 5, 7), _between(rng, 7, 5), 3)
 
 
@@ -1059,6 +1235,7 @@ def positions_on_a_key(rng):
 def batches_of_positions(rng):
     yield Case(_readable(rng, 2, 3, 5), _between(rng, 5, 2, 3), 2)
     yield Case(_huge(rng, 3, 2, 7), _between(rng, 7, 3, 2), 3)
+    yield Case(_readable(rng, 2, 3, 5, 7), _between(rng, 7, 2, 3, 5), 2)
 
 
 def _local(scores, positions, half_width, sigma=None, keep=None):
@@ -1148,6 +1325,22 @@ def gaussian_as_a_density(scores, positions, half_width):
 
 
 @local_predictive.misconception(
+    _("You round sigma down. It is half of D, 1.5 for D = 3: half_width / 2, not half_width // 2.")
+)
+@np.errstate(divide="ignore", invalid="ignore")
+def sigma_rounded_down(scores, positions, half_width):
+    return _local(scores, positions, half_width, sigma=half_width // 2)
+
+
+@local_predictive.misconception(
+    _("Your window lacks its edges. A key exactly D away from p is inside: <=, not <.")
+)
+def local_p_without_its_edges(scores, positions, half_width):
+    keep = np.abs(_offsets(scores, positions)) < half_width
+    return _local(scores, positions, half_width, keep=keep)
+
+
+@local_predictive.misconception(
     _("You did not square sigma: the exponent is -(l - p)² / (2 sigma²), with sigma = D / 2.")
 )
 def sigma_not_squared(scores, positions, half_width):
@@ -1195,6 +1388,19 @@ def keys_counted_from_0(scores, positions, half_width):
 def local_p_cut_out_of_a_softmax(scores, positions, half_width):
     everywhere = gaussian_without_a_window(scores, positions, half_width)
     return everywhere * (np.abs(_offsets(scores, positions)) <= half_width)
+
+
+@local_predictive.misconception(_NAN_AFTER_CUTTING, section="alignment-masked")
+@np.errstate(invalid="ignore")
+def local_p_cut_out_and_divided_again(scores, positions, half_width):
+    weights = window_cut_out_and_divided_again(scores, positions, half_width)
+    return weights * np.exp(-2 * (_offsets(scores, positions) / half_width) ** 2)
+
+
+@local_predictive.misconception(_NOTHING_AFTER_CUTTING, section="alignment-masked")
+def local_p_cut_out_and_divided_if_it_can_be(scores, positions, half_width):
+    weights = window_cut_out_and_divided_if_it_can_be(scores, positions, half_width)
+    return weights * np.exp(-2 * (_offsets(scores, positions) / half_width) ** 2)
 
 
 @local_predictive.variant
@@ -1366,7 +1572,8 @@ def numbers_as_a_tuple():
         ),
         _(
             "`np.cumsum(weights, axis=-1)` are the right ends of the pieces. The number of ends "
-            "that are not above u is the number of the key. `np.take_along_axis` picks its reward."
+            "that are not above u is the number of the key. `np.take_along_axis` picks its reward. "
+            "(Rounding may leave the last end a hair below 1: `np.minimum(…, k - 1)` is safe.)"
         ),
         _(
             "With `one_hot = np.arange(k) == choice[..., None]` the gradient is "
@@ -1409,6 +1616,7 @@ def a_few_draws(rng):
 def batches_of_draws(rng):
     yield _draw_case(rng, _readable(rng, 2, 3, 5, largest=1.0), 2.0, 0.3)
     yield _draw_case(rng, _huge(rng, 2, 3), 1.0, 0.5)
+    yield _draw_case(rng, _readable(rng, 2, 3, 5, 7, largest=1.0), 1.5, 0.4)
 
 
 @reinforce_step.cases(points=1, label=_("draws that fall on the end of a piece"))
@@ -1423,6 +1631,13 @@ def _stepped(scores, u, learning_rate, gradient):
     """Return the choice and the new scores for a gradient made of weights, choice and one-hot."""
     weights, choice, one_hot = _drawn(scores, u)
     return choice, scores + learning_rate * gradient(weights, choice, one_hot)
+
+
+def _stepped_by(choice, scores, rewards, baseline, learning_rate):
+    """Return the choice and the new scores for keys that were chosen in another way."""
+    one_hot = np.arange(scores.shape[-1]) == choice[..., None]
+    gradient = (_earned(rewards, choice) - baseline) * (one_hot - _softmax(scores))
+    return choice, scores + learning_rate * gradient
 
 
 @reinforce_step.misconception(
@@ -1575,11 +1790,29 @@ def derivative_by_the_weights(scores, u, rewards, baseline, learning_rate):
     )
 )
 def largest_weight_instead_of_a_draw(scores, u, rewards, baseline, learning_rate):
-    weights = _softmax(scores)
-    choice = weights.argmax(axis=-1)
-    one_hot = np.arange(scores.shape[-1]) == choice[..., None]
-    gradient = (_earned(rewards, choice) - baseline) * (one_hot - weights)
-    return choice, scores + learning_rate * gradient
+    return _stepped_by(scores.argmax(axis=-1), scores, rewards, baseline, learning_rate)
+
+
+@reinforce_step.misconception(
+    _(
+        "You take the first key whose own weight is above u. Take the first whose running sum is: "
+        "np.cumsum(weights, axis=-1) are the ends of the pieces."
+    )
+)
+def first_weight_above_u(scores, u, rewards, baseline, learning_rate):
+    choice = (_softmax(scores) > u[..., None]).argmax(axis=-1)
+    return _stepped_by(choice, scores, rewards, baseline, learning_rate)
+
+
+@reinforce_step.misconception(
+    _(
+        "You count the weights that are not above u. Count the ends of the pieces that are not: "
+        "the running sum of the weights, np.cumsum(weights, axis=-1)."
+    )
+)
+def weights_up_to_u_counted(scores, u, rewards, baseline, learning_rate):
+    choice = _first_above(_softmax(scores), u)
+    return _stepped_by(choice, scores, rewards, baseline, learning_rate)
 
 
 @reinforce_step.misconception(
@@ -1589,11 +1822,8 @@ def largest_weight_instead_of_a_draw(scores, u, rewards, baseline, learning_rate
     )
 )
 def end_belongs_to_the_piece_before(scores, u, rewards, baseline, learning_rate):
-    weights = _softmax(scores)
-    choice = (np.cumsum(weights, axis=-1) < u[..., None]).sum(axis=-1)
-    one_hot = np.arange(scores.shape[-1]) == choice[..., None]
-    gradient = (_earned(rewards, choice) - baseline) * (one_hot - weights)
-    return choice, scores + learning_rate * gradient
+    choice = (np.cumsum(_softmax(scores), axis=-1) < u[..., None]).sum(axis=-1)
+    return _stepped_by(choice, scores, rewards, baseline, learning_rate)
 
 
 @reinforce_step.misconception(
@@ -1609,6 +1839,17 @@ def choice_counted_from_1(scores, u, rewards, baseline, learning_rate):
 )
 def step_without_the_learning_rate(scores, u, rewards, baseline, learning_rate):
     return reinforce_step.reference(scores, u, rewards, baseline, 1.0)
+
+
+@reinforce_step.misconception(
+    _(
+        "You add the step to the weights. The scores are what is trained; the weights follow from "
+        "them: scores + learning_rate * gradient."
+    )
+)
+def weights_moved_instead_of_scores(scores, u, rewards, baseline, learning_rate):
+    choice, after = reinforce_step.reference(scores, u, rewards, baseline, learning_rate)
+    return choice, after - scores + _softmax(scores)
 
 
 @reinforce_step.misconception(
@@ -1682,6 +1923,7 @@ def step_in_single_precision(scores, u, rewards, baseline, learning_rate):
             "weights of the last scores times the rewards, summed over the keys, then the mean."
         ),
     ),
+    uses=("reinforce_step", "stable_softmax"),
 )
 def train_hard(scores, uniforms, rewards, learning_rate, decay):
     return _trained(scores, uniforms, rewards, learning_rate, decay)

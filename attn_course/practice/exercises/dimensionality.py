@@ -18,15 +18,13 @@ chapter = Chapter(
     "04_dimensionality",
     title=_("Dimensionality"),
     sections={
-        "dimensionality-question": _("The question"),
         "dimensionality-single": _("Single-dimensional attention"),
         "dimensionality-multi": _("Multi-dimensional attention"),
         "dimensionality-axis": _("Over the positions, not over the features"),
         "dimensionality-masked": _("Masks, and words that are not there"),
-        "dimensionality-reductions": _("From one weight to one a feature"),
+        "dimensionality-reductions": _("From one weight to one per entry"),
         "dimensionality-training": _("How is this trained?"),
         "dimensionality-experiment": _("Does it do its job?"),
-        "dimensionality-cost": _("What it costs"),
     },
 )
 
@@ -46,9 +44,30 @@ def _hidden(scores, mask, fill=-np.inf):
     return np.where(mask[..., None], scores, fill)
 
 
+def _visible(values, mask):
+    """Return the values as each query may see them, (..., q, k, d_v): 0 behind its mask."""
+    return np.where(mask[..., None], values[..., None, :, :], 0)
+
+
 def _context(weights, values, mask):
-    parts = weights * values[..., None, :, :]  # (..., q, k, d_v)
-    return np.where(mask[..., None], parts, 0).sum(axis=-2)
+    return (weights * _visible(values, mask)).sum(axis=-2)
+
+
+_NAN_AFTER_CUTTING = _(
+    "You take the softmax over everything, mask it, and divide again. Where padding has got all "
+    "the weight, 0/0 is left, which is NaN: mask the scores, before the softmax."
+)
+_NOTHING_AFTER_CUTTING = _(
+    "You take the softmax over everything, mask it, and divide again. Where padding has got all "
+    "the weight, nothing is left for the others: mask the scores, before the softmax."
+)
+
+
+def _cut_and_divided_again(scores, mask, carefully=False):
+    """Return a softmax over all keys, cut with the mask (..., k) and shared out once more."""
+    weights = np.where(mask[..., None], _softmax(scores), 0)
+    total = weights.sum(axis=-2, keepdims=True)
+    return weights / (np.where(total > 0, total, 1) if carefully else total)
 
 
 # --- what the cases are drawn from ------------------------------------------------------------
@@ -114,7 +133,7 @@ def nothing_goes_in(rng):
 
 @predicted_shapes.misconception(
     _(
-        "Your weights have the shape of single-dimensional attention, one weight a key. "
+        "Your weights have the shape of single-dimensional attention, one weight per key. "
         "Here every feature of every value has its own: the width of a value is a fourth axis."
     ),
     section="dimensionality-single",
@@ -242,6 +261,8 @@ def scores_of_a_few_queries(rng):
 @multi_weights.cases(points=1, label=_("some keys masked, and anything may stand there"))
 def scores_with_a_mask(rng):
     yield Case(_readable(rng, 2, 3, 5), _some_of(rng, 2, 3))
+    mask = _some_of(rng, 2, 5)
+    yield Case(_hidden(_readable(rng, 2, 5, 3), mask, 900.0), mask)
     mask = _some_of(rng, 3, 7)
     yield Case(_hidden(rng.normal(size=(3, 7, 2)), mask, np.nan), mask)
 
@@ -348,6 +369,17 @@ def weights_masked_too_late(scores, mask):
     return np.where(mask[..., None], _softmax(scores), 0)
 
 
+@multi_weights.misconception(_NAN_AFTER_CUTTING, section="dimensionality-masked")
+@np.errstate(invalid="ignore")
+def weights_cut_and_divided_again(scores, mask):
+    return _cut_and_divided_again(scores, mask)
+
+
+@multi_weights.misconception(_NOTHING_AFTER_CUTTING, section="dimensionality-masked")
+def weights_cut_and_divided_if_they_can_be(scores, mask):
+    return _cut_and_divided_again(np.nan_to_num(scores), mask, carefully=True)
+
+
 @multi_weights.misconception(
     _(
         "You multiply the scores by the mask. A masked key then has the score 0, and e to the 0 "
@@ -368,6 +400,20 @@ def scores_times_the_mask(scores, mask):
 )
 def mask_added_to_the_scores(scores, mask):
     return _softmax(scores + np.where(mask, 0, -1e9)[..., None])
+
+
+@multi_weights.misconception(
+    _(
+        "You add minus infinity where the mask is False. NaN plus anything is NaN, and a query "
+        "that may attend nowhere gets NaN too. Choose with np.where, and put 0 at masked keys last."
+    ),
+    section="dimensionality-masked",
+)
+@np.errstate(invalid="ignore")
+def minus_infinity_added(scores, mask):
+    scores = scores + np.where(mask, 0, -np.inf)[..., None]
+    exponentials = np.exp(scores - scores.max(axis=-2, keepdims=True))
+    return exponentials / exponentials.sum(axis=-2, keepdims=True)
 
 
 @multi_weights.misconception(
@@ -503,6 +549,17 @@ def _with_padding(rng, average, padding):
     )
 
 
+def _one_may_look(*size):
+    """Return a mask (..., q, k) where the first query alone may look at the last key."""
+    mask = _all_of(*size)
+    mask[..., 1:, -1] = False
+    return mask
+
+
+def _nan_at_the_last_key(values):
+    return np.concatenate([values[..., :-1, :], np.full_like(values[..., -1:, :], np.nan)], axis=-2)
+
+
 @multi_context.cases(points=1, label=_("a few queries"))
 def averages_of_a_few(rng):
     yield Case(*_average(rng, 1, 2, 3, mask=_all_of(1, 2)))
@@ -519,6 +576,8 @@ def averages_in_a_batch(rng):
 @multi_context.cases(points=1, label=_("NaN behind the mask, and a query that attends nowhere"))
 def averages_with_padding(rng):
     yield Case(*_with_padding(rng, _average(rng, 2, 2, 5), np.nan))
+    weights, values, mask = _average(rng, 2, 3, 2, mask=_one_may_look(2, 3))
+    yield Case(weights, _nan_at_the_last_key(values), mask)
     mask = _some_of(rng, 2, 3, 5)
     mask[1, rng.integers(3)] = False
     yield Case(*_with_padding(rng, _average(rng, 3, 5, 2, batch=(2,), mask=mask), np.nan))
@@ -533,6 +592,17 @@ def averages_with_padding(rng):
 )
 def nan_gets_through(weights, values, mask):
     return (weights * values[..., None, :, :]).sum(axis=-2)
+
+
+@multi_context.misconception(
+    _(
+        "You leave out whatever is NaN, and the mask is not used. What a query may see is for the "
+        "mask to say: behind it NaN must not count, before it NaN must show."
+    ),
+    section="dimensionality-masked",
+)
+def nan_left_out_wherever_it_is(weights, values, mask):
+    return np.nansum(weights * values[..., None, :, :], axis=-2)
 
 
 @multi_context.misconception(
@@ -596,8 +666,8 @@ def one_weight_a_value(weights, values, mask):
 
 @multi_context.misconception(
     _(
-        "Without a batch your answer is right, with one it raises an error: the values have no "
-        "axis for the queries. `values[..., None, :, :]` has one."
+        "Without a batch your answer is right, with one it raises an error. Count the axes from "
+        "the end: values[..., None, :, :] has one for the queries, and einsum wants '...' in front."
     )
 )
 def values_without_an_axis_for_queries(weights, values, mask):
@@ -626,15 +696,14 @@ def context_in_loops(weights, values, mask):
 
 @multi_context.variant
 def context_by_einsum(weights, values, mask):
-    allowed = mask.any(axis=-2)  # in the cases, NaN stands where no query may look
-    return np.einsum("...qkd,...kd->...qd", weights, np.where(allowed[..., None], values, 0))
+    return np.einsum("...qkd,...qkd->...qd", weights, _visible(values, mask))
 
 
 @multi_context.variant
 def context_as_heads(weights, values, mask):
-    allowed = mask.any(axis=-2)[..., None]
-    columns = np.where(allowed, values, 0).mT[..., None]  # (..., d_v, k, 1)
-    return (np.moveaxis(weights, -1, -3) @ columns)[..., 0].mT
+    rows = np.moveaxis(weights, -1, -3)[..., None, :]  # (..., d_v, q, 1, k)
+    columns = np.moveaxis(_visible(values, mask), -1, -3)[..., None]  # (..., d_v, q, k, 1)
+    return (rows @ columns)[..., 0, 0].mT
 
 
 @multi_context.variant
@@ -693,11 +762,23 @@ def one_whole_sentence(rng):
 def sentences_with_padding(rng):
     yield Case(*_sentence(rng, 3, 2, 5, batch=(2,)))
     yield Case(*_sentence(rng, 5, 7, 3, batch=(2,)))
+    yield Case(*_sentence(rng, 3, 5, 2, batch=(2, 3)))
 
 
 @source2token.cases(points=1, label=_("large parameters"))
 def sentences_with_large_parameters(rng):
+    yield Case(*_far_below_the_padding(*_sentence(rng, 5, 3, 2, scale=2000.0)))
     yield Case(*_sentence(rng, 5, 3, 2, batch=(2,), scale=2000.0))
+
+
+def _far_below_the_padding(features, W_d, W_k, b, mask):
+    """Return a sentence whose words score below -390, and its padding above 390.
+
+    np.exp makes 0 of the difference, whatever the draw: tanh is nearly -1 for words, 1 for padding.
+    """
+    sizes = 1 + np.abs(features)
+    features = np.where(mask[..., None], -sizes, sizes)
+    return features, np.abs(W_d), 20 * np.abs(W_k), b, mask
 
 
 def _scores_of(features, W_d, W_k, b):
@@ -738,6 +819,59 @@ def summary_over_the_features(features, W_d, W_k, b, mask):
 )
 def summary_masked_too_late(features, W_d, W_k, b, mask):
     weights = _softmax(_scores_of(features, W_d, W_k, b)) * mask[..., None]
+    return (weights * features).sum(axis=-2)
+
+
+@source2token.misconception(
+    _(
+        "The sum runs over the words, and the maximum that you take away still over the features. "
+        "A feature then has another number taken from each word: axis -2 in both."
+    )
+)
+@np.errstate(over="ignore", invalid="ignore")
+def maximum_over_the_features(features, W_d, W_k, b, mask):
+    scores = _hidden(_scores_of(features, W_d, W_k, b), mask)
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights = exponentials / exponentials.sum(axis=-2, keepdims=True)
+    return (weights * features).sum(axis=-2)
+
+
+@source2token.misconception(
+    _(
+        "The maximum is taken over the words, and the sum that you divide by still over the "
+        "features, so no weights sum to 1 over the words: axis -2 in both."
+    )
+)
+@np.errstate(invalid="ignore")
+def sum_over_the_features(features, W_d, W_k, b, mask):
+    scores = _hidden(_scores_of(features, W_d, W_k, b), mask)
+    exponentials = np.exp(scores - scores.max(axis=-2, keepdims=True))
+    weights = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    return (weights * features).sum(axis=-2)
+
+
+@source2token.misconception(_NAN_AFTER_CUTTING, section="dimensionality-masked")
+@np.errstate(invalid="ignore")
+def summary_cut_and_divided_again(features, W_d, W_k, b, mask):
+    weights = _cut_and_divided_again(_scores_of(features, W_d, W_k, b), mask)
+    return (weights * features).sum(axis=-2)
+
+
+@source2token.misconception(_NOTHING_AFTER_CUTTING, section="dimensionality-masked")
+def summary_cut_and_divided_if_it_can_be(features, W_d, W_k, b, mask):
+    weights = _cut_and_divided_again(_scores_of(features, W_d, W_k, b), mask, carefully=True)
+    return (weights * features).sum(axis=-2)
+
+
+@source2token.misconception(
+    _(
+        "A score may be lower than the number that you put at the padding, which then gets the "
+        "weight. Nothing is lower than minus infinity: np.where(mask[..., None], scores, -np.inf)."
+    ),
+    section="dimensionality-masked",
+)
+def padding_filled_with_minus_100(features, W_d, W_k, b, mask):
+    weights = _softmax(_hidden(_scores_of(features, W_d, W_k, b), mask, -100.0))
     return (weights * features).sum(axis=-2)
 
 
@@ -833,7 +967,7 @@ def summary_with_exponentials_masked(features, W_d, W_k, b, mask):
 
 
 @chapter.exercise(
-    title=_("From one weight to one a feature"),
+    title=_("From one weight to one per feature"),
     goal=_("Let each of h heads weigh its own block of features, from h = 1 to h = d_v."),
     difficulty=2,
     minutes=15,
@@ -846,6 +980,7 @@ def summary_with_exponentials_masked(features, W_d, W_k, b, mask):
             "is 3. How many features has a block?"
         ),
     ),
+    uses=("multi_weights", "multi_context"),
 )
 def heads_context(scores, values, mask):
     by_feature = np.repeat(scores, values.shape[-1] // scores.shape[-1], axis=-1)
@@ -866,27 +1001,30 @@ def a_few_heads(rng):
     yield Case(*_heads(rng, 5, 7, 3, 2))
 
 
-@heads_context.cases(points=1, label=_("the two ends: one head, and one a feature"))
+@heads_context.cases(points=1, label=_("the two ends: one head, and one per feature"))
 def the_two_ends(rng):
     yield Case(*_heads(rng, 2, 5, 1, 3))
     yield Case(*_heads(rng, 2, 3, 5, 1))
 
 
-@heads_context.cases(points=1, label=_("a batch, with NaN behind the mask"))
+@heads_context.cases(points=1, label=_("batches, anything behind the mask, large scores"))
 def heads_in_a_batch(rng):
+    scores, values, mask = _heads(rng, 2, 3, 2, 2, mask=_one_may_look(2, 3))
+    yield Case(scores, _nan_at_the_last_key(values), mask)
     scores, values, mask = _heads(rng, 2, 7, 3, 5, batch=(2,))
     mask[..., 4] = False
     mask[0, 1] = False
     values[..., 4, :] = np.nan
     yield Case(scores, values, mask)
+    _scores, values, mask = _heads(rng, 2, 5, 2, 3)
+    offsets = np.array([1000.0, -1000.0])[:, None, None]
+    scores = offsets + rng.integers(-8, 9, (2, 5, 2)) / 4  # single precision holds these
+    yield Case(_hidden(scores, mask, 1900.0), values, mask)
+    yield Case(*_heads(rng, 3, 5, 2, 2, batch=(2, 3)))
 
 
 def _blocks(weights, values):
     return np.repeat(weights, values.shape[-1] // weights.shape[-1], axis=-1)
-
-
-def _without_padding(values, mask):
-    return np.where(mask.any(axis=-2)[..., None], values, 0)
 
 
 @heads_context.misconception(
@@ -981,22 +1119,60 @@ def heads_let_nan_through(scores, values, mask):
     return (weights * values[..., None, :, :]).sum(axis=-2)
 
 
+@heads_context.misconception(_NAN_AFTER_CUTTING, section="dimensionality-masked")
+@np.errstate(invalid="ignore")
+def heads_cut_and_divided_again(scores, values, mask):
+    return _context(_blocks(_cut_and_divided_again(scores, mask), values), values, mask)
+
+
+@heads_context.misconception(_NOTHING_AFTER_CUTTING, section="dimensionality-masked")
+def heads_cut_and_divided_if_they_can_be(scores, values, mask):
+    weights = _cut_and_divided_again(scores, mask, carefully=True)
+    return _context(_blocks(weights, values), values, mask)
+
+
+@heads_context.misconception(
+    _(
+        "Large scores overflow in np.exp, and infinity over infinity is NaN. "
+        "Subtract the largest score along axis -2 first, or use your multi_weights, which does."
+    ),
+    section="dimensionality-axis",
+)
+@np.errstate(over="ignore", invalid="ignore")
+def heads_overflow(scores, values, mask):
+    exponentials = np.exp(_hidden(scores, mask))
+    total = exponentials.sum(axis=-2, keepdims=True)
+    weights = exponentials / np.where(total > 0, total, 1)
+    return _context(_blocks(weights, values), values, mask)
+
+
+@heads_context.misconception(
+    _(
+        "You leave out whatever is NaN among the values. What a query may see is for the mask to "
+        "say: behind it NaN must not count, before it NaN must show."
+    ),
+    section="dimensionality-masked",
+)
+def heads_leave_nan_out(scores, values, mask):
+    weights = _blocks(_softmax(_hidden(scores, mask)), values)
+    return np.nansum(weights * values[..., None, :, :], axis=-2)
+
+
 @heads_context.variant
 def heads_one_by_one(scores, values, mask):
     size = values.shape[-1] // scores.shape[-1]
     blocks = []
     for head in range(scores.shape[-1]):
         weights = _softmax(np.where(mask, scores[..., head], -np.inf), axis=-1)  # (..., q, k)
-        block = values[..., head * size : (head + 1) * size]
-        blocks.append(weights @ _without_padding(block, mask))
+        block = _visible(values[..., head * size : (head + 1) * size], mask)
+        blocks.append((weights[..., None, :] @ block)[..., 0, :])
     return np.concatenate(blocks, axis=-1)
 
 
 @heads_context.variant
 def heads_with_reshaped_values(scores, values, mask):
-    h = scores.shape[-1]
-    values = _without_padding(values, mask).reshape(*values.shape[:-1], h, -1)  # (..., k, h, size)
-    context = np.einsum("...qkh,...khs->...qhs", _softmax(_hidden(scores, mask)), values)
+    blocks = _visible(values, mask).reshape(*scores.shape, -1)  # (..., q, k, h, size)
+    context = np.einsum("...qkh,...qkhs->...qhs", _softmax(_hidden(scores, mask)), blocks)
     return context.reshape(*context.shape[:-2], -1)
 
 
@@ -1190,6 +1366,30 @@ def mean_over_the_features(hidden, values, targets, W_d, learning_rate):
     return loss / d_v, moved
 
 
+@gradient_step.misconception(_("Your W_d is right. The loss lacks its half: it begins with ½."))
+def half_missing_in_the_loss(hidden, values, targets, W_d, learning_rate):
+    loss, moved = step_in_closed_form(hidden, values, targets, W_d, learning_rate)
+    return 2 * loss, moved
+
+
+@gradient_step.misconception(
+    _(
+        "Your W_d is right. Your loss is a mean over the features too: add up the squared errors "
+        "of the features, and take the mean over the batch alone."
+    )
+)
+def loss_averaged_over_the_features(hidden, values, targets, W_d, learning_rate):
+    loss, moved = step_in_closed_form(hidden, values, targets, W_d, learning_rate)
+    return loss / values.shape[-1], moved
+
+
+@gradient_step.misconception(
+    _("Your step is the whole gradient. Multiply it by the learning rate first.")
+)
+def step_without_the_learning_rate(hidden, values, targets, W_d, learning_rate):
+    return step_in_closed_form(hidden, values, targets, W_d, 1.0)
+
+
 @gradient_step.misconception(
     _("You return the loss after the step. Wanted is the loss of the W_d that came in.")
 )
@@ -1264,7 +1464,7 @@ def _tested(test, W_d):
 
 
 @chapter.exercise(
-    title=_("One weight a feature against one a value"),
+    title=_("One weight per feature against one per value"),
     goal=_("Train W_d twice, with free columns and with tied ones, and compare the test losses."),
     task="reproduce",
     difficulty=2,
@@ -1281,6 +1481,7 @@ def _tested(test, W_d):
             "function with `*test` tells the test loss of the trained W_d; throw away its step."
         ),
     ),
+    uses=("gradient_step",),
 )
 def train_and_test(training, test, W_d, learning_rate, steps, tied):
     step = gradient_step.reference
@@ -1348,13 +1549,27 @@ def tied_upside_down(training, test, W_d, learning_rate, steps, tied):
 @train_and_test.misconception(
     _(
         "You tie the columns once, after the last step. Tie them after each step: "
-        "then it is one weight a value that is trained."
+        "then it is one weight per value that is trained."
     ),
     section="dimensionality-reductions",
 )
 def tied_at_the_end(training, test, W_d, learning_rate, steps, tied):
     W_d = _trained(training, W_d, learning_rate, steps, False)
     W_d = _tie(W_d) if tied and steps else W_d
+    return W_d, _tested(test, W_d)
+
+
+@train_and_test.misconception(
+    _(
+        "You tie the columns before each step, so the last step leaves them free. "
+        "Tie them after each step."
+    ),
+    section="dimensionality-reductions",
+)
+def tied_before_the_step(training, test, W_d, learning_rate, steps, tied):
+    for _number in range(steps):
+        W_d = _tie(W_d) if tied else W_d
+        W_d = W_d - learning_rate * _gradient_on(training, W_d)
     return W_d, _tested(test, W_d)
 
 

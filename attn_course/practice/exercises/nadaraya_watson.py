@@ -25,7 +25,6 @@ chapter = Chapter(
         "nw-parametric": _("One parameter"),
         "nw-sgd": _("How is this trained?"),
         "nw-leave-one-out": _("Why no point may look at itself"),
-        "nw-experiment": _("Does it do its job?"),
     },
 )
 
@@ -1395,6 +1394,7 @@ class ModuleWithKernelSums(nn.Module):
             "and the error is `np.mean((predictions - test_targets) ** 2)`."
         ),
     ),
+    uses=("gradient_step", "gaussian_weights"),
 )
 def train_and_test(inputs, targets, test_inputs, test_targets, w, learning_rate, steps):
     path = nadaraya_watson.gradient_descent(inputs, targets, w, learning_rate, steps)

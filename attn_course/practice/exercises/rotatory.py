@@ -21,7 +21,6 @@ chapter = Chapter(
     title=_("Rotatory attention"),
     sections={
         "rotatory-formula": _("The formula"),
-        "rotatory-pencil": _("With a pencil, and in loops"),
         "rotatory-code": _("The reference implementation"),
         "rotatory-experiment": _("Does it do its job?"),
         "rotatory-cost": _("What it costs"),
@@ -869,10 +868,10 @@ def _step(
         ),
         _(
             "With `torch.no_grad()` around it: `p -= learning_rate * p.grad` for every parameter "
-            "of "
-            "the model, and the same for `W_o`."
+            "of the model, and the same for `W_o`."
         ),
     ),
+    uses=("Rotatory",),
 )
 def training_step(parameters, W_o, inputs, labels, learning_rate):
     d = W_o.shape[1] // 4

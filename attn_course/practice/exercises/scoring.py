@@ -108,6 +108,7 @@ def _gentle_matrix(rng, queries, keys):
             "the shape (..., q, k, d): square, sum over the last axis, take the root, negate."
         ),
     ),
+    without=("torch.nn.functional", "torch.cdist", "scipy.spatial"),
 )
 def compare(queries, keys, kind):
     return (
@@ -134,6 +135,18 @@ def tables_of_cosines(rng):
 def tables_of_distances(rng):
     yield Case(*_pair(rng, 1, 2, 3), "euclidean")
     yield Case(*_pair(rng, 3, 5, 2), "euclidean")
+    yield Case(*_every_query_among_the_keys(rng, 17, 19, 11), "euclidean")
+
+
+def _every_query_among_the_keys(rng, q, k, d):
+    """Return so many queries that q² - 2 q·k + k² comes out below 0 for one of them.
+
+    The numbers are halves and a hair: single precision rounds the hair away and makes no mistake
+    in the rest, so that there the distance of a query from itself is 0 in every way to write it.
+    """
+    keys = rng.integers(1, 5, (k, d)) / 2 + 1e-10 * rng.normal(size=(k, d))
+    keys *= rng.choice([-1, 1], (k, d))
+    return rng.permutation(keys)[:q], keys
 
 
 @compare.cases(points=1, label=_("a vector of zeros has the cosine 0 with everything"))
@@ -320,9 +333,24 @@ def distance_of_a_taxi(queries, keys, kind):
 
 @compare.misconception(
     _(
+        "Where query and key are the same, rounding makes the square slightly negative and its "
+        "root NaN: np.maximum(…, 0) first."
+    )
+)
+@np.errstate(invalid="ignore")
+def root_of_a_square_below_zero(queries, keys, kind):
+    def euclidean(q, k):
+        q_squares, k_squares = (q**2).sum(axis=-1), (k**2).sum(axis=-1)
+        return -np.sqrt(q_squares[..., :, None] + k_squares[..., None, :] - 2 * q @ _turned(k))
+
+    return _compared(queries, keys, kind, euclidean=euclidean)
+
+
+@compare.misconception(
+    _(
         "One table works, a batch does not. Count the axes from the end: "
-        "np.swapaxes(keys, -2, -1) instead of keys.T, axis=-1 instead of axis=1, and "
-        "queries[..., :, None, :] instead of queries[:, None]."
+        "np.swapaxes(keys, -2, -1) instead of keys.T, axis=-1 instead of axis=1, "
+        "queries[..., :, None, :] and keys[..., None, :, :], '...' in einsum."
     ),
     section="scoring-dot",
 )
@@ -476,6 +504,17 @@ def width_from_axis_1(queries, keys):
 
 @scaled_dot.misconception(
     _(
+        "One table is mended, a batch is not. Count the axes from the end: "
+        "np.swapaxes(keys, -2, -1) instead of keys.T, '...' in einsum."
+    ),
+    section="scoring-dot",
+)
+def scaled_for_one_table_only(queries, keys):
+    return queries @ keys.T / np.sqrt(keys.shape[-1])
+
+
+@scaled_dot.misconception(
+    _(
         "The scale is right, and then your table is turned round: a row for each key. "
         "Row i belongs to query i, so the shape is (..., q, k)."
     ),
@@ -620,6 +659,17 @@ def deviation_instead_of_variance(queries, keys):
 
 @scale_experiment.misconception(
     _(
+        "Your entropies are right. Your variance divides by the number of scores less 1, as "
+        "tensor.var() does by default; divide by their number: correction=0, or NumPy's var()."
+    )
+)
+def variance_of_a_sample(queries, keys):
+    _variance, *entropies = _measured(queries, keys)
+    return _dot(queries, keys).var(ddof=1), *entropies
+
+
+@scale_experiment.misconception(
+    _(
         "Your first number is the variance of the scaled scores, about 1. "
         "Take the variance of the plain dot products: it shows what the scale is for."
     )
@@ -678,6 +728,16 @@ def entropy_without_the_minus(queries, keys):
 )
 def entropies_added_up(queries, keys):
     return _measured(queries, keys, entropy=lambda s: _entropies(s).sum())
+
+
+@scale_experiment.misconception(
+    _(
+        "Your mean runs over all entries of the table. The entropy of a query is a sum over its "
+        "keys; only then comes the mean, over the queries."
+    )
+)
+def mean_over_all_entries(queries, keys):
+    return _measured(queries, keys, entropy=lambda s: _entropies(s).mean() / s.shape[-1])
 
 
 @scale_experiment.misconception(
@@ -950,6 +1010,17 @@ class WIsAColumn(_Additive):
 
 @AdditiveScore.misconception(
     _(
+        "Your scores are right, but no gradient reaches the parameters: torch.no_grad, .detach, "
+        ".data or .numpy cuts it. Compute from the parameters to the scores with torch alone."
+    )
+)
+class GradientCut(_Additive):
+    def score(self, from_queries, from_keys):
+        return super().score(from_queries, from_keys).detach()
+
+
+@AdditiveScore.misconception(
+    _(
         "You used nn.Linear, so the parameters are called W_q.weight, W_k.weight and w.weight. "
         "It computes the same; but the check looks for w, W_q, W_k and b, each an nn.Parameter."
     )
@@ -999,8 +1070,8 @@ class NoNewAxes(_Additive):
 
 @AdditiveScore.misconception(
     _(
-        "One table works, a batch does not. Write the new axes from the end: "
-        "from_queries[..., :, None, :] and from_keys[..., None, :, :]."
+        "One table works, a batch does not. Count the axes from the end: "
+        "from_queries[..., :, None, :] and from_keys[..., None, :, :], '...' in einsum, dim=-1."
     )
 )
 class AdditiveForOneTableOnly(_Additive):
@@ -1167,8 +1238,8 @@ def general_with_an_activation(queries, keys, W, b):
 
 @biased_general.misconception(
     _(
-        "One table works, a batch does not: keys.T turns all axes round. "
-        "np.swapaxes(keys, -2, -1) turns the last two alone."
+        "One table works, a batch does not. Count the axes from the end: "
+        "np.swapaxes(keys, -2, -1) instead of keys.T, '...' in einsum, (keys @ b)[..., None, :]."
     ),
     section="scoring-general",
 )
@@ -1346,8 +1417,8 @@ def activated_weights(queries, keys, W, b):
 
 @activated_general.misconception(
     _(
-        "One table is mended, a batch is not: .T turns all axes round. "
-        "np.swapaxes(keys, -2, -1) turns the last two alone."
+        "One table is mended, a batch is not. Count the axes from the end: "
+        "np.swapaxes(keys, -2, -1) instead of keys.T, '...' in einsum."
     ),
     section="scoring-general",
 )
@@ -1690,6 +1761,16 @@ def averaged_over_the_keys_too(queries, keys, *inputs):
     return _trained(queries, keys, *inputs, change=_times(1 / len(keys)))
 
 
+@general_step.misconception(
+    _(
+        "You divide the gradient by the number of keys. The loss is a mean over the queries: "
+        "divide by their number."
+    )
+)
+def divided_by_the_number_of_keys(queries, keys, *inputs):
+    return _trained(queries, keys, *inputs, change=_times(len(queries) / len(keys)))
+
+
 def _times(factor):
     return lambda weights, right: factor * (weights - right)
 
@@ -1748,6 +1829,17 @@ def loss_of_whole_columns(queries, keys, W, wanted, learning_rate):
 )
 def loss_added_up(*inputs):
     return _loss_and(lambda picked: -np.log(picked).sum(), *inputs)
+
+
+@general_step.misconception(
+    _(
+        "Your W is right. Your loss is averaged over the whole table, the keys included. "
+        "One key counts for each query: add up over the keys, then take the mean over the queries."
+    )
+)
+def loss_averaged_over_the_table(queries, keys, *inputs):
+    loss, moved = _trained(queries, keys, *inputs)
+    return loss / len(keys), moved
 
 
 @general_step.misconception(
