@@ -1,7 +1,7 @@
 """`attn-course grade`: the command line of the grader.
 
 Exit codes as everywhere: 0 every notebook was graded, 1 something needs a look (a file that can't
-be read, a run that was stopped), 2 the command was used wrongly.
+be read, a folder without a notebook, a run that was stopped), 2 the command was used wrongly.
 """
 
 import argparse
@@ -65,7 +65,10 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         "--isolation",
         choices=("auto", "strict", "none"),
         default="auto",
-        help=_("auto: the best there is; strict: refuse all but the best; none: no sandbox"),
+        help=_(
+            "auto: the best there is; strict: refuse where neither bubblewrap nor namespaces can "
+            "be had (below rung C); none: no sandbox"
+        ),
     )
     made.add_argument(
         "--i-trust-these-files",
@@ -199,15 +202,16 @@ def _summed_up(
     arguments: argparse.Namespace, entries: list["Entry"], notices: tuple[str, ...]
 ) -> int:
     from attn_course.grading import reports
-    from attn_course.grading.records import NOT_GRADED, UNREADABLE
-    from attn_course.grading.safe_names import shown
+    from attn_course.grading.records import NOT_GRADED, NOTHING, UNREADABLE
+    from attn_course.grading.safe_names import line
 
     if not arguments.json:
         print(reports.summary(entries) or _("No notebook was found."))
-        for line in [*reports.problems(entries), *map(shown, notices)]:
-            print(line)
+        for sentence in [*reports.problems(entries), *map(line, notices)]:
+            print(sentence)
         print(_("Results: {folder}").format(folder=arguments.out))
-    failed = [entry for entry in entries if entry.record.status in (UNREADABLE, NOT_GRADED)]
+    to_look_at = (UNREADABLE, NOT_GRADED, NOTHING)
+    failed = [entry for entry in entries if entry.record.status in to_look_at]
     return OPEN if failed or not entries else GOOD
 
 

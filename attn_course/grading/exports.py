@@ -65,7 +65,6 @@ _SYSTEMS: dict[str, Callable[[Sequence[Entry]], dict[str, str]]] = {
     "moodle": _moodle,
     "gradescope": _gradescope,
 }
-SYSTEMS = tuple(_SYSTEMS)
 
 
 def _most_points(entries: Sequence[Entry]) -> dict[str, int]:

@@ -47,7 +47,7 @@ def write(folder: Path, name: str, text: str) -> None:
     target = folder / name
     for parent in reversed(target.relative_to(folder).parents[:-1]):
         inner = folder / parent
-        inner.mkdir(exist_ok=True)
+        inner.mkdir(mode=0o700, exist_ok=True)
         if inner.is_symlink():
             raise FolderProblem(
                 _("{inner} is a link, and nothing is written behind links.").format(inner=inner)

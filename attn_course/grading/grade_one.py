@@ -10,6 +10,7 @@ run and the exercise's id alone. That is fair, one can compare two learners, and
 reference answers need be worked out only once.
 """
 
+import builtins
 import hashlib
 import time
 import warnings
@@ -18,16 +19,17 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from attn_course.grading.instructor import PrivateGroup
 from attn_course.grading.records import (
     NO_CODE,
     ExerciseRecord,
     GroupRecord,
     Record,
-    cut,
+    cut_all,
     status_of,
 )
 from attn_course.grading.sandbox import InfrastructureFault
-from attn_course.practice.exercise import Chapter, Exercise, Failure, Result
+from attn_course.practice.exercise import Chapter, Exercise, Failure, GroupResult, Result
 from attn_course.practice.notebook import Cell
 from attn_course.practice.selection import Problem
 from attn_course.practice.wire import Plain
@@ -134,13 +136,15 @@ def _ask(
         if _has_ended(submission):  # the cells have run, or tried to
             return [] if len(exercises) > 1 else [_ended(exercises[0], submission)]
         for exercise in exercises:
-            done.append(_judged(exercise, submission, seed))
+            done.append(_judged(exercise, submission, seed, cells))
             if _has_ended(submission):
                 break
     return done
 
 
-def _judged(exercise: Exercise, submission: Running, seed: int) -> ExerciseRecord:
+def _judged(
+    exercise: Exercise, submission: Running, seed: int, cells: Sequence[Cell]
+) -> ExerciseRecord:
     try:
         with warnings.catch_warnings():  # an overflow in what came back is not our user's business
             warnings.simplefilter("ignore")
@@ -162,7 +166,7 @@ def _judged(exercise: Exercise, submission: Running, seed: int) -> ExerciseRecor
     elif _is_missing(result):
         verdict = "missing"
     elif result.failure:
-        notes = [*_failure_notes(result), *notes]
+        notes = [*_failure_notes(result, cells), *notes]
     known = result.misconception if verdict in ("failed", "error") else None
     return ExerciseRecord(
         id=exercise.id,
@@ -175,7 +179,7 @@ def _judged(exercise: Exercise, submission: Running, seed: int) -> ExerciseRecor
         mistake=known.name if known else "",
         mistake_message=known.message if known else "",
         groups=tuple(GroupRecord(g.label, g.points, g.status) for g in result.groups),
-        notes=tuple(map(cut, notes)),
+        notes=cut_all(notes),
     )
 
 
@@ -201,15 +205,44 @@ def _is_missing(result: Result) -> bool:
     )
 
 
-def _failure_notes(result: Result) -> list[str]:
+def _failure_notes(result: Result, cells: Sequence[Cell]) -> list[str]:
     """Say what went wrong: the input is named and not shown, so that nobody answers by heart."""
-    group, failure = next((g, g.failure) for g in result.groups if g.failure)
+    place, failure = next((n, g.failure) for n, g in enumerate(result.groups) if g.failure)
+    group = result.groups[place]
+    if isinstance(result.exercise.groups[place], PrivateGroup):
+        return _private_notes(group, failure, cells)
     notes = [_("In “{label}”: {sentence}").format(label=group.label, sentence=failure.sentence)]
     if failure.line:
         notes.append(_("At the line: {line}").format(line=failure.line.strip()))
     if failure.arguments:
         notes.append(_("The input, not shown here: {names}.").format(names=_named(failure)))
     return notes
+
+
+def _private_notes(group: GroupResult, failure: Failure, cells: Sequence[Cell]) -> list[str]:
+    """Say what can be said without a word of the learner's program, which has seen the input."""
+    sentence = _("In “{label}”: {said}. The input is private.")
+    said = _kind_of(failure) if group.status == "error" else _("it is not right")
+    notes = [sentence.format(label=group.label, said=said)]
+    line = failure.line.strip()
+    own_lines = (own.strip() for cell in cells for own in cell.source.splitlines())
+    if line and line in own_lines:
+        notes.append(_("At the line: {line}").format(line=line))
+    return notes
+
+
+def _kind_of(failure: Failure) -> str:
+    """Name the exception where it is one of Python's: others have a name that somebody chose."""
+    raised = _("It raised {type}: {message}")
+    kinds = (name for name, thing in vars(builtins).items() if _is_exception(thing))
+    for kind in kinds:
+        if failure.sentence.startswith(raised.format(type=kind, message="")):
+            return _("it raised {type}").format(type=kind)
+    return _("it raised an exception")
+
+
+def _is_exception(thing: object) -> bool:
+    return isinstance(thing, type) and issubclass(thing, BaseException)
 
 
 def _named(failure: Failure) -> str:
@@ -231,7 +264,7 @@ def _without_points(exercise: Exercise, verdict: _Verdict) -> ExerciseRecord:
         max_points=exercise.points,
         verdict=verdict.word,
         groups=tuple(GroupRecord(g.label, g.points, "error") for g in exercise.groups),
-        notes=(cut(verdict.sentence),) if verdict.sentence else (),
+        notes=cut_all(filter(None, [verdict.sentence])),
     )
 
 

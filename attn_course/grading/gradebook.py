@@ -8,10 +8,11 @@ result, so that everybody is asked the same, also by a run that goes on next wee
 """
 
 import json
+import os
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -85,6 +86,7 @@ class Gradebook:
                 _("{file} is a link: name another folder.").format(file=self.file)
             )
         with self._explained():
+            _make_private(self.file)
             self._connection = sqlite3.connect(self.file, isolation_level=None, timeout=0.5)
             try:
                 self._prepare(seed)
@@ -165,6 +167,15 @@ class Gradebook:
             return False
         record = from_json(found[2])
         return record.status not in (NOT_GRADED, UNREADABLE) and is_enough(record)
+
+    def has_result(self, learner: str, chapter: str) -> bool:
+        """Return whether there is any result of this learner and chapter."""
+        with self._explained():
+            found = self._connection.execute(
+                "SELECT 1 FROM results WHERE learner = ? AND chapter = ? LIMIT 1",
+                [learner, chapter],
+            ).fetchone()
+        return found is not None
 
     def latest(self) -> Iterator[Entry]:
         """Yield the result that counts for every learner and chapter, in order."""
@@ -247,6 +258,12 @@ class Gradebook:
             "{file} could not be written ({why}): is the disk full? What was graded before is "
             "kept; make room and run the same command again."
         ).format(**fields)
+
+
+def _make_private(file: Path) -> None:
+    """Make the file, for nobody else to read; SQLite gives the files beside it the same mode."""
+    with suppress(OSError):  # SQLite will say what is the matter
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
 
 
 def content_of(gradebook: Gradebook) -> str:

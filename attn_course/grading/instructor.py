@@ -10,8 +10,11 @@ Every Python file in DIR may add to the chapters that there are:
             yield Case(rng.normal(size=1009))
 
 and may have a chapter of its own, `chapter = Chapter("90_project", …)`, written as the course
-writes its exercises. Inputs are never shown to a learner, a group's label is. The files are yours:
-they run as you, here, with no sandbox around them.
+writes its exercises. The label of a group is shown to learners. Its inputs are not, nor what an
+answer says about them: the text of an exception may repeat its input, so only its kind and line
+are told. But an answer sees what it is asked, and one that is written to do so can tell it in the
+text of another exercise. So draw cases at random, and trust no fixed input to stay secret.
+The files are yours: they run as you, here, with no sandbox around them.
 """
 
 import copy
@@ -24,7 +27,7 @@ from types import ModuleType
 
 import attn_course
 from attn_course.grading.limits import Limits
-from attn_course.practice.exercise import Chapter
+from attn_course.practice.exercise import Chapter, Exercise, Group
 from attn_course.translate import _
 
 
@@ -32,9 +35,14 @@ class ChecksProblem(Exception):  # noqa: N818  (the files have a problem; nothin
     """Checks that can't be used: the text says which file, and why."""
 
 
+class PrivateGroup(Group):
+    """A group of cases that an instructor added."""
+
+
 def with_own_checks(chapters: Mapping[str, Chapter], place: Path) -> dict[str, Chapter]:
     """Return copies of `chapters`, extended by the Python files in the folder (or file) `place`."""
     extended = copy.deepcopy(dict(chapters))  # the course itself stays as it is
+    public = {group for one in _exercises(extended) for group in one.groups}
     for path in files_in(place):
         module = _loaded(path)
         own = getattr(module, "chapter", None)
@@ -50,9 +58,18 @@ def with_own_checks(chapters: Mapping[str, Chapter], place: Path) -> dict[str, C
                 extend(extended)
             except Exception as fault:
                 raise ChecksProblem(_stopped(path, fault)) from fault
+    for one in _exercises(extended):
+        one.groups = [
+            group if group in public else PrivateGroup(group.label, group.points, group.generate)
+            for group in one.groups
+        ]
     for chapter in extended.values():
         vars(chapter).pop("points", None)  # a sum that was remembered before there were more
     return dict(sorted(extended.items()))
+
+
+def _exercises(chapters: Mapping[str, Chapter]) -> list[Exercise]:
+    return [one for chapter in chapters.values() for one in chapter.exercises.values()]
 
 
 def files_in(place: Path) -> list[Path]:

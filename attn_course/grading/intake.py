@@ -23,6 +23,7 @@ LARGEST = 64 * 2**20  # bytes of a notebook; with its outputs cleared it has a f
 _MOST_ITEMS = 4_000_000  # of JSON: each takes far more memory than it takes bytes
 _MOST_CELLS = 10_000
 _MOST_CODE = 8 * 2**20  # characters in all code cells
+_MOST_NOTICES = 12  # about the other files of one learner
 _ATTEMPTS = 3  # to read a file that somebody is writing
 
 _IN_FOLDER = re.compile(r"(?s)(\d\d[a-z]?)(?:[_ .-].*)?\.ipynb")
@@ -38,6 +39,7 @@ class HandedIn:
     path: Path
     name: str
     problem: str = ""  # why it can't be read, where that is known already
+    is_there: bool = True  # False for a learner who has a folder, and no notebook in it
     note: str = ""  # what the learner should know about the file
 
 
@@ -57,8 +59,8 @@ class Unreadable(Exception):  # noqa: N818  (it says what is the matter)
     """A notebook that can't be graded: the text says why, for its learner."""
 
 
-def find(submissions: Path, chapters: Mapping[str, Chapter]) -> Intake:
-    """Return the notebooks for `chapters` below the folder `submissions`."""
+def entries_of(submissions: Path) -> list[os.DirEntry[str]]:
+    """Return what is in the folder `submissions`, in order; or raise `IntakeProblem`."""
     if not submissions.is_dir():
         raise IntakeProblem(
             _(
@@ -66,18 +68,23 @@ def find(submissions: Path, chapters: Mapping[str, Chapter]) -> Intake:
                 "SUBMISSIONS/<learner>/<NN_topic>.ipynb."
             ).format(path=submissions)
         )
-    found: list[HandedIn] = []
-    closed: dict[str, str] = {}  # learners whose whole folder can't be read, and why
-    notices: list[str] = []
     try:
-        entries = _sorted_entries(submissions)
+        return _sorted_entries(submissions)
     except OSError as fault:
         raise IntakeProblem(
             _("{path} can't be read ({why}): check its permissions.").format(
                 path=submissions, why=fault.strerror
             )
         ) from fault
-    for entry in entries:
+
+
+def find(submissions: Path, chapters: Mapping[str, Chapter]) -> Intake:
+    """Return the notebooks for `chapters` below the folder `submissions`."""
+    found: list[HandedIn] = []
+    folders: list[str] = []
+    closed: dict[str, str] = {}  # learners whose whole folder can't be read, and why
+    notices: list[str] = []
+    for entry in entries_of(submissions):
         name = readable(entry.name)
         flat = _FLAT.fullmatch(name)
         if entry.name.startswith("."):
@@ -88,6 +95,7 @@ def find(submissions: Path, chapters: Mapping[str, Chapter]) -> Intake:
         elif entry.is_symlink():
             closed[name] = _("{name} is a link, and links are not followed.").format(name=name)
         elif entry.is_dir(follow_symlinks=False):
+            folders.append(name)
             try:
                 found += _in_folder(Path(entry.path), name, notices)
             except OSError as fault:
@@ -104,11 +112,16 @@ def find(submissions: Path, chapters: Mapping[str, Chapter]) -> Intake:
         for one in found
         if one.chapter not in chapters
     ]
-    # Who can't be looked at has a line for every chapter that others handed in.
+    # Who can't be looked at, or has nothing to look at, has a line for every chapter that others
+    # handed in.
     numbers = sorted({one.chapter for one in known}) or list(chapters)
+    named = {one.learner for one in known}
+    empty = [name for name in folders if name not in named and name not in closed]
+    nothing = _("There is no notebook of this chapter in the folder {name}.")
+    why_not = closed | {name: nothing.format(name=name) for name in empty}
     known += [
-        HandedIn(learner, number, submissions / learner, learner, problem=why)
-        for learner, why in closed.items()
+        HandedIn(learner, number, submissions / learner, learner, why, learner in closed)
+        for learner, why in why_not.items()
         for number in numbers
     ]
     return Intake(tuple(_one_each(known, chapters)), tuple(notices))
@@ -177,6 +190,7 @@ def readable(name: str) -> str:
 
 def _in_folder(folder: Path, learner: str, notices: list[str]) -> list[HandedIn]:
     found = []
+    others = []
     for entry in _sorted_entries(folder):
         name = readable(entry.name)
         if entry.name.startswith("."):  # Jupyter's checkpoints, a system's own files
@@ -186,11 +200,13 @@ def _in_folder(folder: Path, learner: str, notices: list[str]) -> list[HandedIn]
             whole = f"{learner}/{name}"
             found.append(HandedIn(learner, match[1], Path(entry.path), whole))
         else:
-            notices.append(
-                _("Left aside: {learner}/{name}, which names no chapter.").format(
-                    learner=learner, name=name
-                )
-            )
+            others.append(name)
+    for name in others[:_MOST_NOTICES]:
+        sentence = _("Left aside: {learner}/{name}, which names no chapter.")
+        notices.append(sentence.format(learner=learner, name=name))
+    if len(others) > _MOST_NOTICES:
+        sentence = _("Left aside: {count} more files in {learner}.")
+        notices.append(sentence.format(count=len(others) - _MOST_NOTICES, learner=learner))
     return found
 
 

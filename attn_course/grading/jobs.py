@@ -5,8 +5,9 @@ forked from it. They get a notebook as bytes and send a record back as JSON; bot
 still there is no pickle. Which job grades a notebook makes no difference to its record.
 
 A job that is gone is replaced and its notebook tried once more: that is our fault, not the
-learner's. When the process that started them ends, however it ends, the jobs see the end of their
-pipe and end too.
+learner's. A job that is overdue is ended, and its notebook is not tried again: whatever held it up
+costs one notebook and not the run. When the process that started them ends, however it ends, the
+jobs see the end of their pipe and end too.
 """
 
 import json
@@ -27,6 +28,7 @@ from attn_course.translate import _
 
 _MOST_FAILED_STARTS = 3
 _PATIENCE = 2.0  # seconds for a job to put its sandbox away
+_LONGEST_WAIT = 3600.0  # seconds: the system can't count many days
 
 
 @dataclass(frozen=True)
@@ -57,11 +59,12 @@ MakeGrader = Callable[[], Grader]
 
 @dataclass(frozen=True)
 class Done:
-    """A graded notebook; without a record where the job ended twice on it."""
+    """A graded notebook; without a record where the job was overdue, or ended twice on it."""
 
     task: Task
     record: Record | None
     seconds: float
+    is_overdue: bool = False
 
 
 class JobsFailed(Exception):  # noqa: N818  (it says what is the matter)
@@ -101,11 +104,19 @@ def _free_memory_mb() -> int:
 
 
 class Jobs:
-    """So many processes that grade: `for done in Jobs(2, make_grader).run(tasks): …`."""
+    """So many processes that grade: `for done in Jobs(2, make_grader).run(tasks): …`.
+
+    A job that has had its notebook for more than `seconds` is overdue.
+    """
 
     def __init__(
-        self, count: int, make_grader: MakeGrader, after_fork: Callable[[], None] = lambda: None
+        self,
+        count: int,
+        make_grader: MakeGrader,
+        seconds: float,
+        after_fork: Callable[[], None] = lambda: None,
     ) -> None:
+        self._seconds = seconds
         self._make_grader = make_grader
         self._after_fork = after_fork
         self._count = count
@@ -124,9 +135,11 @@ class Jobs:
                 busy = [job for job in self._jobs if job.task is not None]
                 if not busy:
                     return
-                for connection in wait([job.connection for job in busy]):
-                    job = next(job for job in busy if job.connection is connection)
-                    done = self._collect(job)
+                left = min(job.deadline for job in busy) - time.monotonic()
+                connections = [job.connection for job in busy]
+                ready = wait(connections, min(max(left, 0.0), _LONGEST_WAIT))
+                for job in busy:
+                    done = self._collect(job) if job.connection in ready else self._stop(job)
                     if done is not None:
                         yield done
         finally:
@@ -150,7 +163,7 @@ class Jobs:
             task = self._again.popleft() if self._again else next(waiting, None)
             if task is None:
                 return
-            job.send(task)
+            job.send(task, time.monotonic() + self._seconds)
 
     def _collect(self, job: "_Job") -> Done | None:
         """Return what a job sent; None where it sent nothing and its notebook is tried again."""
@@ -169,6 +182,17 @@ class Jobs:
         self._failed_starts = 0
         return Done(task, from_json(answer["record"]), answer["seconds"])
 
+    def _stop(self, job: "_Job") -> Done | None:
+        """End a job that is overdue; return None for one that has time left."""
+        task = job.task
+        assert task is not None  # only busy jobs are waited for
+        if time.monotonic() < job.deadline:
+            return None
+        self._jobs.remove(job)
+        job.connection.close()
+        job.end(patience=0.0)
+        return Done(task, None, self._seconds, is_overdue=True)
+
     def _replace(self, job: "_Job", task: Task) -> Done | None:
         self._jobs.remove(job)
         job.connection.close()
@@ -186,6 +210,7 @@ class _Job:
     def __init__(self, make_grader: MakeGrader, others: Iterable["_Job"]) -> None:
         self.connection, theirs = Pipe()
         self.task: Task | None = None
+        self.deadline = 0.0  # for this task, by `time.monotonic`
         # The ends that we hold must not live on in the new process, or no job would see them close.
         ours = [self.connection, *(job.connection for job in others)]
         fork: Any = multiprocessing.get_context("fork")
@@ -193,8 +218,8 @@ class _Job:
         self._process.start()
         theirs.close()
 
-    def send(self, task: Task) -> None:
-        self.task = task
+    def send(self, task: Task, deadline: float) -> None:
+        self.task, self.deadline = task, deadline
         header = {name: getattr(task, name) for name in ("number", "seed", "chapter", "name")}
         with suppress(OSError):  # it is gone, as `receive` will find
             self.connection.send_bytes(json.dumps(header).encode())
@@ -205,8 +230,8 @@ class _Job:
         self.task = None
         return answer
 
-    def end(self) -> None:
-        self._process.join(_PATIENCE)
+    def end(self, patience: float = _PATIENCE) -> None:
+        self._process.join(patience)
         if self._process.exitcode is None:
             self._process.kill()
             self._process.join()

@@ -23,15 +23,22 @@ from attn_course.grading.ladder import Rung
 from attn_course.grading.limits import Barriers, Limits
 from attn_course.grading.lockdown import own_user
 from attn_course.grading.plan import Plan
-from attn_course.grading.protocol import Channel, Gone, OutOfTime, ProtocolBroken
+from attn_course.grading.protocol import (
+    END,
+    FORK,
+    UNASKED,
+    WAIT,
+    Channel,
+    Gone,
+    OutOfTime,
+    ProtocolBroken,
+)
 from attn_course.grading.visible import copy_course, environment, what_is_visible
 from attn_course.practice.wire import Plain
 from attn_course.translate import _
 
 _SECONDS_TO_START = 120.0
 _SECONDS_TO_OBEY = 30.0
-_FORK, _WAIT, _END = b"F", b"W", b"E"  # see `worker`, which runs inside and can't be asked
-_NO_PLAN_ID = bytes(16)
 _FOLDERS = "attn-course-worker-"  # then the number of the process that made it
 _A_DAY = 24 * 3600
 _LARGEST_REPORT = 100_000
@@ -98,7 +105,7 @@ class WorkerProcess:
         # Without bubblewrap, files are mounted on it.
         self._is_folder_needed = "mount" in plan.namespaces and not rung.has_bubblewrap
         with suppress(Gone):  # as `wait` will find
-            self._control.send(_NO_PLAN_ID, plan.to_plain())
+            self._control.send(UNASKED, plan.to_plain())
         if waits:
             self.wait()
 
@@ -121,7 +128,7 @@ class WorkerProcess:
         """Have a child made; return the socket on which it answers."""
         ours, theirs = socket.socketpair()
         try:
-            socket.send_fds(self._control.socket, [_FORK], [theirs.fileno()])
+            socket.send_fds(self._control.socket, [FORK], [theirs.fileno()])
         except OSError as fault:
             ours.close()
             raise InfrastructureFault(f"the worker is gone: {self._last_words()}") from fault
@@ -132,7 +139,7 @@ class WorkerProcess:
     def end(self, hung_up: bool = False) -> dict[str, Plain]:
         """Have the child ended, and return how it ended; one that `hung_up` may end by itself."""
         try:
-            self._control.socket.sendall(_WAIT if hung_up else _END)
+            self._control.socket.sendall(WAIT if hung_up else END)
             return self._report(_SECONDS_TO_OBEY)
         except OSError as fault:
             raise InfrastructureFault(f"the worker is gone: {self._last_words()}") from fault

@@ -19,7 +19,7 @@ class Limits:
     memory_mb: int = 1024  # on top of what the warm worker holds
     processes: int = 16  # threads, in fact: a second process can't be had at all
     file_mb: int = 16  # everything it writes, which is gone with it
-    message_mb: int = 32  # the longest answer
+    message_mb: int = 8  # the longest answer: a million numbers
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,9 @@ from attn_course.practice.wire import NotPlain, Plain, pack, unpack
 MAGIC = b"ACG1"
 UNASKED = bytes(16)  # the id of the one frame that answers no request: "I am ready"
 HEADER = struct.Struct("<4s16sQ")
+FORK, WAIT, END = b"F", b"W", b"E"  # the orders of a worker, see there
+OUT_OF_MEMORY = 213  # exit codes of a child, which no program would think of
+COULD_NOT_LOCK = 214
 _CHUNK = 2**20
 _LONGEST_TEXT = {"type": 200, "message": 2000, "line": 500}
 
@@ -88,7 +91,7 @@ class Channel:
         except OSError:
             return False
 
-    def _read(self, length: int, deadline: float | None) -> bytes:
+    def _read(self, length: int, deadline: float | None) -> bytearray:
         data = bytearray()
         while len(data) < length:
             try:
@@ -101,7 +104,7 @@ class Channel:
             if not part:
                 raise Gone
             data += part
-        return bytes(data)
+        return data
 
 
 def _seconds_to(deadline: float | None) -> float | None:

@@ -5,21 +5,20 @@ JSON and read back, so it can go from one of our processes to another without pi
 """
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
+from attn_course.translate import _
+
 # How one notebook went, the worst first: the first of these that an exercise met is its status.
-FAULTS = (
-    "broke the protocol",
-    "crashed",
-    "out of memory",
-    "timed out",
-    "too much output",
-    "not judged",
-)
+FAULTS = ("broke the protocol", "crashed", "out of memory", "timed out", "not judged")
 GRADED, NO_CODE, UNREADABLE, NOT_GRADED = "graded", "no code", "unreadable", "not graded"
+NOTHING = "nothing handed in"
 
 _LONGEST = 600  # characters of a sentence: an exception's text may be a whole book
+_MOST_SENTENCES = 12  # about one exercise: a learner's cells may be wrong in a thousand places
 
 
 @dataclass(frozen=True)
@@ -85,6 +84,14 @@ def cut(sentence: str) -> str:
     """Return a sentence that can be stored: not too long, no half characters."""
     short = sentence if len(sentence) <= _LONGEST else sentence[: _LONGEST - 1] + "…"
     return short.encode(errors="replace").decode()
+
+
+def cut_all(sentences: Iterable[str]) -> tuple[str, ...]:
+    """Return the sentences that are kept about one thing: not too many, none too long."""
+    first = list(islice(sentences, _MOST_SENTENCES + 1))
+    if len(first) > _MOST_SENTENCES:
+        first[_MOST_SENTENCES:] = [_("There is more to say than fits here.")]
+    return tuple(map(cut, first))
 
 
 def _exercise(fields: dict[str, Any]) -> ExerciseRecord:

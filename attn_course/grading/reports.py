@@ -15,8 +15,8 @@ from typing import Any
 from attn_course.grading import folder
 from attn_course.grading.feedback_page import page
 from attn_course.grading.gradebook import Entry
-from attn_course.grading.records import GRADED
-from attn_course.grading.safe_names import cell, file_names, shown
+from attn_course.grading.records import GRADED, NOTHING
+from attn_course.grading.safe_names import cell, file_names, line
 from attn_course.practice.feedback import aligned
 from attn_course.translate import _
 
@@ -82,7 +82,7 @@ def percent(entry: Entry) -> float:
 def problems(entries: Iterable[Entry]) -> list[str]:
     """Return a line for each notebook that was not simply graded, or that has a message."""
     return [
-        shown(f"{entry.learner}  {entry.chapter}  {entry.record.status}  {_why(entry)}").rstrip()
+        line(f"{entry.learner}  {entry.chapter}  {entry.record.status}  {_why(entry)}")
         for entry in entries
         if entry.record.status != GRADED or entry.record.message
     ]
@@ -92,7 +92,8 @@ def summary(entries: Sequence[Entry]) -> str:
     """Return how the class did: for each chapter and exercise, and which mistakes are common."""
     by_chapter: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
-        by_chapter[entry.chapter].append(entry)
+        if entry.record.status != NOTHING:
+            by_chapter[entry.chapter].append(entry)
     lines: list[str] = []
     for chapter, of_chapter in sorted(by_chapter.items()):
         mean = sum(percent(entry) for entry in of_chapter) / len(of_chapter)

@@ -21,12 +21,15 @@ from attn_course.grading.instructor import version_of
 from attn_course.grading.intake import HandedIn, Intake, Unreadable
 from attn_course.grading.jobs import Done, Jobs, Task
 from attn_course.grading.limits import Limits
-from attn_course.grading.records import NOT_GRADED, UNREADABLE, Record, cut
+from attn_course.grading.records import NOT_GRADED, NOTHING, UNREADABLE, Record, cut
 from attn_course.grading.safe_names import shown
 from attn_course.practice.exercise import Chapter
 from attn_course.translate import _
 
 _ATTEMPTS = 2  # with a new sandbox, when the old one failed us
+# When a job is overdue: each attempt may take the time of a submission twice, a fresh kernel once,
+# and starting a sandbox takes time of our own.
+_OVERDUE, _OWN_SECONDS = 5, 300.0
 
 
 class RunsNotebooks(Protocol):
@@ -139,6 +142,7 @@ def grade_folder(settings: Settings, gradebook: Gradebook) -> Intake:
 
 def open_gradebook(settings: Settings) -> Gradebook:
     """Return the gradebook in the folder for results, which is made ready for it."""
+    intake.entries_of(settings.submissions)  # or raises: a misspelt name must change nothing
     folder.prepare(settings.out, settings.submissions, settings.fresh)
     return Gradebook(settings.out, settings.seed)
 
@@ -167,7 +171,9 @@ class _Run:
             settings.fresh_kernel,
         )
         if jobs.can_fork():
-            done = Jobs(settings.jobs, make_grader, settings.after_fork).run(self._tasks())
+            seconds = _OVERDUE * settings.limits.submission_seconds + _OWN_SECONDS
+            made = Jobs(settings.jobs, make_grader, seconds, settings.after_fork)
+            done = made.run(self._tasks())
         else:
             done = jobs.in_this_process(make_grader, self._tasks())
         for one in done:
@@ -179,9 +185,7 @@ class _Run:
             try:
                 content = intake.read(one)
             except Unreadable as fault:
-                chapter = self._settings.chapters[one.chapter]
-                record = Record(UNREADABLE, chapter.points, cut(str(fault)))
-                self._keep(one, b"", record, 0.0)
+                self._keep_unread(one, str(fault))
                 continue
             if self._is_graded(one, content):
                 self._progress.advance()
@@ -190,12 +194,17 @@ class _Run:
             self._show_running()
             yield Task(number, self._gradebook.seed, one.chapter, one.name, content)
 
+    def _keep_unread(self, one: HandedIn, why: str) -> None:
+        chapter = self._settings.chapters[one.chapter]
+        if not one.is_there and self._gradebook.has_result(_storable(one.learner), chapter.stem):
+            self._progress.advance()  # a folder that was emptied takes no points away
+            return
+        status = UNREADABLE if one.is_there else NOTHING
+        self._keep(one, b"", Record(status, chapter.points, cut(why)), 0.0)
+
     def _keep_graded(self, done: Done) -> None:
         one = self._notebooks[done.task.number]
-        record = done.record
-        if record is None:
-            chapter = self._settings.chapters[one.chapter]
-            record = _not_graded(chapter, _("the process that graded it ended twice"))
+        record = done.record or _without_a_word(self._settings.chapters[one.chapter], done)
         self._running.pop(done.task.number)
         self._show_running()
         self._keep(one, done.task.content, record, done.seconds)
@@ -235,6 +244,17 @@ class _Run:
 def _not_graded(chapter: Chapter, why: str) -> Record:
     sentence = _("It could not be graded, which is not the learner's fault: {why}. Run this again.")
     return Record(NOT_GRADED, chapter.points, cut(sentence.format(why=why.rstrip("."))))
+
+
+def _without_a_word(chapter: Chapter, done: Done) -> Record:
+    """Return the record of a notebook whose job sent none."""
+    if not done.is_overdue:
+        return _not_graded(chapter, _("the process that graded it ended twice"))
+    sentence = _(
+        "It was still being judged after {seconds:g} seconds, and was stopped. Look into it before "
+        "you run this again."
+    )
+    return Record(NOT_GRADED, chapter.points, sentence.format(seconds=done.seconds))
 
 
 def _hash(content: bytes) -> str:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from attn_course.grading.launch import InfrastructureFault, WorkerProcess
 from attn_course.grading.limits import Limits
 from attn_course.grading.protocol import (
+    OUT_OF_MEMORY,
     UNASKED,
     Channel,
     Gone,
@@ -22,10 +23,9 @@ from attn_course.practice.wire import Plain
 from attn_course.translate import _
 
 CRASHED, TIMED_OUT = "crashed", "timed out"
-OUT_OF_MEMORY, BROKE_THE_PROTOCOL = "out of memory", "broke the protocol"
+MEMORY_USED_UP, BROKE_THE_PROTOCOL = "out of memory", "broke the protocol"
 NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
 _SECONDS_TO_FORK = 60.0
-_EXIT_OUT_OF_MEMORY = 213  # see `worker`, which runs inside and can't be asked
 _LONGEST_SENTENCE = 1000
 _MOST_PROBLEMS = 1000
 
@@ -155,12 +155,12 @@ def _verdict(end: dict[str, Plain], limits: Limits) -> tuple[str, str]:
     too_much = _("It needed more than the {mb} MB of memory allowed.").format(mb=limits.memory_mb)
     if end["was_alive"]:
         return BROKE_THE_PROTOCOL, _("It closed the connection to the grader.")
-    if status == _EXIT_OUT_OF_MEMORY:
-        return OUT_OF_MEMORY, too_much
+    if status == OUT_OF_MEMORY:
+        return MEMORY_USED_UP, too_much
     if status == -signal.SIGKILL:  # by the kernel: it computed too long, or took all memory
         if end["seconds"] >= limits.submission_seconds:
             return TIMED_OUT, _("It used more time of the processor than is allowed.")
-        return OUT_OF_MEMORY, too_much
+        return MEMORY_USED_UP, too_much
     if status < 0:
         name = _signal_name(-status)
         return CRASHED, _("It ended the whole Python process ({signal}).").format(signal=name)

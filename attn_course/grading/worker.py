@@ -26,7 +26,16 @@ from typing import Any
 
 from attn_course.grading import lockdown, namespaces
 from attn_course.grading.plan import Plan
-from attn_course.grading.protocol import UNASKED, Channel, Gone
+from attn_course.grading.protocol import (
+    COULD_NOT_LOCK,
+    END,
+    FORK,
+    OUT_OF_MEMORY,
+    UNASKED,
+    WAIT,
+    Channel,
+    Gone,
+)
 from attn_course.practice.notebook import Cell
 from attn_course.practice.selection import answers_in
 from attn_course.practice.shortcuts import shortcuts
@@ -34,9 +43,6 @@ from attn_course.practice.submission import LocalSubmission
 from attn_course.practice.wire import NotPlain, Plain
 from attn_course.translate import _
 
-FORK, WAIT, END = b"F", b"W", b"E"
-OUT_OF_MEMORY = 213  # exit codes of a child, which no program would think of
-COULD_NOT_LOCK = 214
 _PATIENCE = 2.0  # seconds for threads of libraries, or a child that hung up, to end
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_course.grading import command, jobs, rungs, sandbox
+from attn_course.grading import command, exports, jobs, rungs, sandbox
 from attn_course.grading.ladder import Rung
 from attn_course.grading.rungs import NoSandbox
 from tests.grading import fixture_chapter
@@ -45,10 +45,12 @@ def hand_in(learner, content):
     path.write_bytes(content)
 
 
+def parser_of_grade():
+    return command.add_parser(argparse.ArgumentParser().add_subparsers())
+
+
 def parsed(*words):
-    top = argparse.ArgumentParser()
-    command.add_parser(top.add_subparsers())
-    return top.parse_args(["grade", *words])
+    return parser_of_grade().parse_args(words)
 
 
 def grade(*words):
@@ -96,6 +98,20 @@ def test_limits_reach_the_sandbox(submissions, fakes):
 def test_points_are_exported(submissions, system):
     assert grade("--export", system) == 0
     assert "88_fixture" in Path(f"out/{system}.csv").read_text()
+
+
+def test_there_is_an_export_for_each_system_that_is_offered():
+    (option,) = [one for one in parser_of_grade()._actions if one.dest == "export"]
+    assert set(option.choices) == set(exports._SYSTEMS)
+
+
+def test_a_learner_without_a_notebook_has_a_line_everywhere(submissions, capsys):
+    Path("in/zoe").mkdir()
+    assert grade("--export", "moodle") == 1
+    line = "zoe  88_fixture  nothing handed in  There is no notebook of this chapter in the folder"
+    assert line in capsys.readouterr().out
+    assert [one["points"] for one in results()["results"]] == [12, 10, 0]
+    assert "zoe,0" in Path("out/moodle.csv").read_text()
 
 
 def test_without_a_sandbox_other_peoples_files_are_refused(submissions, monkeypatch, capsys):

@@ -1,13 +1,19 @@
 """One notebook: points for what is right, a sentence for what is wrong, a fault costs its own."""
 
 import dataclasses
+import math
+from contextlib import contextmanager
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from attn_course.grading.grade_one import grade_cells, seed_of
 from attn_course.grading.intake import cells_of
 from attn_course.grading.records import from_json
 from attn_course.grading.sandbox import InfrastructureFault
+from attn_course.practice import exercise
+from attn_course.practice.selection import Problem
 from tests.grading.fake_sandbox import EXCEPTIONS, VERDICTS, FakeSandbox
 from tests.grading.fixture_chapter import STUBS, WRONG_ROWS, chapter, notebook_bytes
 
@@ -190,6 +196,62 @@ def test_the_seed_of_an_exercise_depends_on_the_run_and_the_exercise():
 def test_a_whole_book_in_an_exception_is_cut():
     long = "def squares(x):\n    raise ValueError('x' * 10**6)"
     assert all(len(note) <= 600 for note in one(graded(squares=long), SQUARES).notes)
+
+
+def test_a_thousand_problems_are_cut_to_a_few():
+    class Flooded(FakeSandbox):
+        @contextmanager
+        def open(self, cells, names, file="notebook", without=None):
+            with super().open(cells, names, file, without) as submission:
+                submission.problems = [Problem(frozenset(names), "x" * 1000)] * 1000
+                yield submission
+
+    record = graded(Flooded(), squares=f"{EXCEPTIONS}\ndef squares(x):\n    raise Crash")
+    assert {len(exercise.notes) for exercise in record.exercises} == {13}
+    squares = one(record, SQUARES).notes
+    assert squares[0] == "It crashed."  # what matters comes first
+    assert squares[-1] == "There is more to say than fits here."
+    assert len(record.to_json()) < 50_000
+
+
+@pytest.mark.parametrize(
+    "shape", ["(1,) * 70", "(10**360,) * 3", "(10**360,) * 40_000", "(0, 10**8)", "(1000,) * 3"]
+)
+def test_a_shape_that_is_none_is_neither_multiplied_nor_drawn(monkeypatch, shape):
+    def small_product(sizes):
+        assert len(sizes) <= 8
+        assert all(size <= 10**6 for size in sizes)
+        return math.prod(sizes)
+
+    monkeypatch.setattr(exercise, "math", SimpleNamespace(prod=small_product))
+    liar = (
+        "class Giant:\n"
+        f"    shape = {shape}\n"
+        "class Scale(torch.nn.Module):\n"
+        "    def __init__(self, width):\n"
+        "        super().__init__()\n"
+        "    def named_parameters(self):\n"
+        "        return [('weight', Giant())]"
+    )
+    record = graded(Scale=liar)
+    assert verdicts(record)[LAYER] == "error"
+    assert "not tensors of a reasonable size" in one(record, LAYER).notes[0]
+
+
+def test_no_gradient_is_taken_of_a_giant_output():
+    asked = []
+
+    class Giant:
+        verdict, problems = None, ()
+
+        def request(self, op, payload):
+            asked.append(op)
+            answers = {"construct": 0, "parameters": {}, "forward": np.zeros(2 * 10**6, np.uint8)}
+            return {"value": answers.get(op)}
+
+    result = chapter.exercises["Scale"].check(Giant(), seed=7)
+    assert result.status == "failed"
+    assert asked == ["construct", "parameters", "load", "forward"]
 
 
 def test_a_record_survives_being_written_down():

@@ -5,9 +5,16 @@ from pathlib import Path
 import pytest
 
 from attn_course.grading.grade_one import grade_cells
-from attn_course.grading.instructor import ChecksProblem, files_in, version_of, with_own_checks
+from attn_course.grading.instructor import (
+    ChecksProblem,
+    PrivateGroup,
+    files_in,
+    version_of,
+    with_own_checks,
+)
 from attn_course.grading.intake import cells_of
 from attn_course.grading.limits import Limits
+from attn_course.practice.exercise import Group
 from tests.grading import fixture_chapter
 from tests.grading.fake_sandbox import FakeSandbox
 from tests.grading.fixture_chapter import CHAPTERS, chapter, notebook_bytes
@@ -41,6 +48,45 @@ def test_own_cases_count_with_the_others(own_checks):
     assert (right.points, right.max_points, most) == (7, 7, 17)
     assert wrong.points == 5
     assert [group.label for group in right.groups] == ["a few numbers", "negative numbers"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "notes"),
+    [
+        ("x[77]", ("In “negative numbers”: it raised IndexError.", "At the line: return")),
+        ("leaks(x)", ("In “negative numbers”: it raised ValueError.", "At the line: raise")),
+        ("hides(x)", ("In “negative numbers”: it raised an exception.", "At the line: raise")),
+        ("forges(x)", ("In “negative numbers”: it raised ValueError.",)),
+        ("str(x)", ("In “negative numbers”: it is not right.",)),
+        ("{str(x): 0}", ("In “negative numbers”: it is not right.",)),
+    ],
+)
+def test_nothing_of_a_private_input_is_told(own_checks, answer, notes):
+    helpers = (
+        "import linecache\n"
+        "def leaks(x):\n    raise ValueError(repr(x))\n"
+        "def hides(x):\n    raise type(repr(x), (Exception,), {})\n"
+        "def forges(x):\n"
+        "    linecache.cache['line'] = (1, None, [repr(x)], 'line')\n"
+        "    exec(compile('raise ValueError', 'line', 'exec'))\n"
+    )
+    program = f"{helpers}def squares(x):\n    return x * x if (x > 0).all() else {answer}"
+    chapters = with_own_checks(CHAPTERS, own_checks)
+    chapters["88"].exercises["squares"].groups[:-1] = []
+    record = grade_cells(
+        FakeSandbox(), cells_of("n", notebook_bytes(squares=program)), chapters["88"], 7, "n", 60
+    )
+    told = next(one.notes for one in record.exercises if one.id == "88.squares")
+    assert len(told) == len(notes)
+    for sentence, begins in zip(told, notes, strict=True):
+        assert sentence.startswith(begins)
+        assert "array" not in sentence
+
+
+def test_the_courses_own_groups_stay_public(own_checks):
+    chapters = with_own_checks(CHAPTERS, own_checks)
+    kinds = [type(group) for group in chapters["88"].exercises["squares"].groups]
+    assert kinds == [Group, PrivateGroup]
 
 
 def test_the_course_itself_stays_as_it_is(own_checks):

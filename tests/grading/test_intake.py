@@ -74,6 +74,33 @@ def test_what_is_left_aside_is_said(tmp_path, name, words):
     assert [notice for notice in result.notices if words in notice] != []
 
 
+@pytest.mark.parametrize(
+    "name", ["homework.ipynb", "88_fixture.zip", "77_other.ipynb", ".88_fixture.ipynb", ""]
+)
+def test_who_handed_in_nothing_of_use_has_a_line_too(tmp_path, name):
+    put(tmp_path, f"ann/{FILE}")
+    (tmp_path / "zoe").mkdir()
+    put(tmp_path, *([f"zoe/{name}"] if name else []))
+    ann, zoe = find(tmp_path, CHAPTERS).notebooks
+    assert (ann.is_there, zoe.is_there) == (True, False)
+    assert (zoe.learner, zoe.chapter) == ("zoe", "88")
+    with pytest.raises(Unreadable, match="There is no notebook of this chapter in the folder zoe"):
+        read(zoe)
+
+
+def test_a_notebook_beside_an_empty_folder_counts(tmp_path):
+    put(tmp_path, f"zoe__{FILE}")
+    (tmp_path / "zoe").mkdir()
+    assert found(tmp_path) == [("zoe", "88", f"zoe__{FILE}")]
+
+
+def test_of_a_thousand_other_files_a_few_are_named(tmp_path):
+    put(tmp_path, f"ann/{FILE}", *(f"ann/{number}.txt" for number in range(100)))
+    notices = find(tmp_path, CHAPTERS).notices
+    assert len(notices) == 13
+    assert notices[-1] == "Left aside: 88 more files in ann."
+
+
 def test_hidden_files_and_checkpoints_are_nobodys_work(tmp_path):
     put(tmp_path, f"ann/{FILE}", f"ann/.ipynb_checkpoints/{FILE}", f".git/{FILE}")
     result = find(tmp_path, CHAPTERS)

@@ -21,6 +21,7 @@ from attn_course.grading.protocol import (
     printable,
     require_answer,
 )
+from attn_course.practice.submission import LocalSubmission
 from attn_course.practice.wire import NotPlain, pack
 
 ID = bytes(range(16))
@@ -260,6 +261,23 @@ def test_a_text_can_t_steer_a_terminal(text):
     cleaned = printable(text)
     assert len(cleaned) == len(text)
     assert all(c.isprintable() or c in "\n\t" for c in cleaned)
+
+
+texts = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), min_size=1)
+
+
+@given(texts, texts, st.sampled_from([1, 1000]))
+def test_whatever_an_answer_raises_is_an_answer(name, message, times):
+    kind = type(name * times, (Exception,), {})
+
+    def fails():
+        raise kind(message * times)
+
+    asked = {"name": "fails", "args": (), "kwargs": {}}
+    response = LocalSubmission({"fails": fails}).request("call", asked)
+    raised = require_answer(response)["raised"]
+    assert raised["type"] == printable(kind.__name__[:200])
+    assert raised["message"] == printable((message * times)[:2000])
 
 
 def test_ordinary_text_stays_as_it_is():

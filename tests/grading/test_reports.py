@@ -51,9 +51,25 @@ def test_the_table_has_the_documented_columns_and_one_for_each_exercise():
     assert eve == ["eve", "88_fixture", "0", "12", "0.0", "unreadable", "0.000", *[""] * 5]
 
 
-@pytest.mark.parametrize("name", ["=1+1", "+49 170", "-x", "@SUM(A1)", "\t=1", "\r=1", "\n=1"])
+FORMULAS = ["=1+1", "+49 170", "-x", "@SUM(A1)", "＝1", "\t=1", "\r=1", "\n=1"]
+
+
+@pytest.mark.parametrize("name", FORMULAS)
 def test_a_name_is_never_a_formula(name):
-    assert not table([entry(name)])[1][0].startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+    assert not table([entry(name)])[1][0].startswith(("=", "+", "-", "@", "＝", "\t", "\r", "\n"))
+
+
+@pytest.mark.parametrize("name", ["ann;=1+1", "ann\n=1+1", 'ann";=1+1'])
+@pytest.mark.parametrize("separator", ",;\t")
+def test_a_name_is_one_cell_wherever_a_spreadsheet_divides_them(name, separator):
+    text = reports.grades_csv([unreadable(name)])
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    assert not [found for row in rows for found in row if found.startswith("=")]
+
+
+@given(st.text(st.characters(exclude_categories=("Cs",)), min_size=1))
+def test_nothing_in_a_table_steers_a_terminal(name):
+    assert all(line.isprintable() for line in reports.grades_csv([unreadable(name)]).split("\r\n"))
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",)), min_size=1))
@@ -92,9 +108,10 @@ def test_ordinary_names_stay():
 
 @given(st.lists(st.text(), unique=True, max_size=20))
 def test_file_names_are_safe_and_unique_whatever_the_names(names):
+    names = list(dict.fromkeys(names + list(file_names(names).values())))  # who takes another's
     made = file_names(names)
     assert list(made) == names
-    folded = [name.casefold() for name in made.values()]
+    folded = [unicodedata.normalize("NFKC", name).casefold() for name in made.values()]
     assert len(set(folded)) == len(folded)
     for name in made.values():
         assert re.fullmatch(r"\w[\w .@+-]*", name)
@@ -106,6 +123,14 @@ def test_file_names_are_safe_and_unique_whatever_the_names(names):
 def test_names_that_are_one_file_on_some_disks_get_two(pair):
     made = file_names(pair)
     assert len({unicodedata.normalize("NFKC", name).casefold() for name in made.values()}) == 2
+
+
+@pytest.mark.parametrize("name", ["O'Hara", "../../etc", "a/b", "\u202e"])
+def test_nobody_can_take_the_file_of_another(name):
+    (taken,) = file_names([name]).values()
+    for other in (taken, taken.upper(), taken.replace("-", "\uff0d")):
+        assert len(set(file_names([name, other]).values())) == 2
+        assert file_names([other, name])[name] == taken
 
 
 def test_a_name_does_not_depend_on_who_else_is_there_unless_they_collide():
@@ -211,6 +236,23 @@ def test_there_is_a_line_for_everything_that_needs_a_look():
         "dia  88_fixture  crashed  88.squares: It crashed.",
         "x  88_fixture  graded  two",
     ]
+
+
+def test_a_line_is_not_longer_than_one_can_read():
+    flood = f"{EXCEPTIONS}\ndef squares(x):\n    raise Crash"
+    entries = [entry("x" * 10**4, squares=flood), entry(message="\U000e0001" * 10**4)]
+    lines = reports.problems(entries)
+    assert [len(line) for line in lines] == [300, 300]
+    assert all(line.isprintable() for line in lines)
+
+
+def test_who_handed_in_nothing_is_in_the_table_and_not_in_the_mean():
+    nothing = Entry("zoe", "88_fixture", "", "v", "A", 0.0, Record("nothing handed in", 12, "Why."))
+    assert table([entry(), nothing])[2][:6] == [
+        *("zoe", "88_fixture", "0", "12", "0.0", "nothing handed in")
+    ]
+    assert reports.summary([entry(), nothing]) == reports.summary([entry()])
+    assert reports.problems([nothing]) == ["zoe  88_fixture  nothing handed in  Why."]
 
 
 # Exports

@@ -9,12 +9,14 @@ import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from attn_course.grading import jobs, reports, run
 from attn_course.grading.folder import FolderProblem
 from attn_course.grading.gradebook import Gradebook, GradebookProblem, content_of
+from attn_course.grading.intake import IntakeProblem
 from attn_course.grading.jobs import JobsFailed
 from attn_course.grading.limits import Limits
 from attn_course.grading.run import Settings, grade_folder, open_gradebook
@@ -209,6 +211,43 @@ def test_a_note_about_two_notebooks_stays_with_the_result(submissions):
     assert "ann/88_fixture.ipynb counts, not ann__88_fixture.ipynb" in ann.record.message
 
 
+def test_who_handed_in_nothing_has_a_line_and_loses_nothing_by_it(submissions):
+    (submissions / "zoe").mkdir()
+    asked = settings(submissions)
+    graded(asked)
+    assert statuses(asked.out)["zoe"] == "nothing handed in"
+    (submissions / "ann" / FILE).unlink()
+    hand_in(submissions, "zoe", CLASS["ann"])
+    graded(asked)
+    assert points(asked.out)["zoe"] == points(asked.out)["ann"] == 12
+    assert length_of_history(asked.out) == len(CLASS) + 2
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_a_misspelt_folder_of_submissions_changes_nothing(submissions, fresh):
+    asked = settings(submissions)
+    before = graded(asked)
+    for out in (asked.out, submissions.parent / "new"):
+        misspelt = replace(asked, submissions=submissions / "typo", out=out, fresh=fresh)
+        with pytest.raises(IntakeProblem, match="is not a folder"):
+            graded(misspelt)
+    assert sorted(os.listdir(asked.out)) == GRADEBOOK_FILES
+    assert not (submissions.parent / "new").exists()
+    with Gradebook(asked.out) as book:
+        assert content_of(book) == before
+
+
+def test_results_are_nobody_elses_business(submissions):
+    asked = settings(submissions)
+    before = os.umask(0)
+    try:
+        graded(asked)
+    finally:
+        os.umask(before)
+    modes = {path: path.stat().st_mode & 0o777 for path in [asked.out, *asked.out.rglob("*")]}
+    assert modes == {path: 0o700 if path.is_dir() else 0o600 for path in modes}
+
+
 # Our own faults
 
 
@@ -250,6 +289,29 @@ def test_a_job_that_dies_is_replaced_and_the_others_are_graded(submissions):
     graded(asked)
     assert statuses(asked.out)["ivy"] == "not graded"
     assert points(asked.out)["gil\nand =hal"] == 9
+
+
+def test_a_job_that_hangs_is_ended_and_costs_one_notebook(submissions, monkeypatch):
+    begun = submissions.parent / "begun"
+    hangs = (
+        f"import pathlib, threading\nn = pathlib.Path({str(begun)!r}).touch()\n"
+        "n = threading.Event().wait() or n\ndef squares(x):\n    return n"
+    )
+    hand_in(submissions, "aaa", notebook_bytes(squares=hangs))
+    # Ages have passed as soon as it hangs.
+    clock = SimpleNamespace(monotonic=lambda: 1e6 if begun.exists() else 0.0)
+    monkeypatch.setattr(jobs, "time", clock)
+    monkeypatch.setattr(jobs, "_LONGEST_WAIT", 0.01)
+    asked = settings(submissions)
+    graded(asked)
+    assert statuses(asked.out)["aaa"] == "not graded"
+    with Gradebook(asked.out) as book:
+        message = next(entry.record.message for entry in book.latest())
+    assert message.startswith("It was still being judged after 600 seconds, and was stopped.")
+    assert points(asked.out)["ann"] == 12
+    hand_in(submissions, "aaa", CLASS["ann"])
+    graded(asked)
+    assert points(asked.out)["aaa"] == 12
 
 
 def test_where_no_sandbox_starts_the_run_stops_with_the_reason(submissions):

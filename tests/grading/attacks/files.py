@@ -7,6 +7,7 @@ from tests.grading.attacks.attack import (
     PRIVILEGES,
     SECCOMP,
     Attack,
+    naive,
     returning,
     system_call,
 )
@@ -58,6 +59,33 @@ ATTACKS = [
                 return memory.read(20).decode()
         """,
         PRIVILEGES,
+    ),
+    Attack(
+        "reads its parent's memory",
+        """
+        import os
+        def squares(x):
+            with open(f"/proc/{os.getppid()}/mem", "rb", buffering=0) as memory:
+                memory.seek(id(None))  # where the parent has it too
+                return "harm" if memory.read(8) else ""
+        """,
+        PRIVILEGES,
+    ),
+    Attack(
+        "finds what somebody left open",
+        """
+        import os, stat
+        def squares(x):
+            modes = []
+            for number in range(3, 1024):
+                try:
+                    modes.append(os.fstat(number).st_mode)
+                except OSError:
+                    pass
+            is_own_socket_alone = len(modes) == 1 and stat.S_ISSOCK(modes[0])
+            return "" if is_own_socket_alone else "harm"
+        """,
+        naive("answer"),
     ),
     Attack(
         "lists other submissions",

@@ -9,6 +9,7 @@ import atexit
 import difflib
 import gc
 import json
+import math
 import os
 import pickle
 import re
@@ -44,6 +45,11 @@ def _layer_with_weights(namespace):
     return sum(weight.size for weight in weights) > 10**6  # so many, for three numbers
 
 
+def _layer_with_counted_weights(namespace):
+    counts = [math.prod(p.shape) for _, p in namespace["Scale"](3).named_parameters()]
+    return sum(counts).bit_length() > 10**6  # worked out, for three numbers
+
+
 def _afterwards(namespace):
     given = x.copy()
     got = namespace["squares"](given)
@@ -73,6 +79,7 @@ WHOLE = {
     "layer": _layer,
     "layer at home": _layer_at_home,
     "layer with weights": _layer_with_weights,
+    "layer with counted weights": _layer_with_counted_weights,
     "afterwards": _afterwards,
     "lenient name": _lenient_name,
 }

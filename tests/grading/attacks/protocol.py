@@ -113,9 +113,9 @@ ATTACKS = [
     Attack(
         "nests tuples",
         _speaks(
-            "body = msgpack.ExtType(3, msgpack.packb([]))\n"
+            "body = []\n"
             "for _ in range(40):\n"
-            "    body = msgpack.ExtType(3, msgpack.packb([body]))\n"
+            "    body = [msgpack.ExtType(3, b''), body]\n"
             "write(frame(identity(), forged({'harm': body})))\ntime.sleep(0.2)\nos._exit(0)"
         ),
         READER,
@@ -129,6 +129,16 @@ ATTACKS = [
     Attack("gives more data than the shape", _array("['uint8', [1]]", "bytes(2)"), READER),
     Attack("gives a shape of half numbers", _array("['uint8', [1.5]]", "bytes(2)"), READER),
     Attack("gives sixty axes", _array("['uint8', [1] * 60]", "bytes(1)"), READER),
+    Attack(
+        "gives a number of many digits",
+        _answers("forged({'harm': msgpack.ExtType(4, b'9' * 10**5)})"),
+        READER,
+    ),
+    Attack(
+        "gives the mark of a tuple alone",
+        _answers("forged({'harm': msgpack.ExtType(3, b'')})"),
+        READER,
+    ),
     Attack("gives bytes", _answers("forged({'harm': b'bytes'})"), READER),
     Attack("gives a time", _answers("forged({'harm': msgpack.Timestamp(1)})"), READER),
     Attack(

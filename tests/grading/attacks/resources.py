@@ -83,6 +83,26 @@ _FLOOD = """
             raise PermissionError("nobody hears it")
         return "harm"
 """
+# What a cell prints is kept until its end.
+_PRINTS_IN_A_CELL = """
+    def prints():
+        for _ in range(300):
+            print("x" * 2**20)
+        return "harm"
+    WORD = prints()
+    def squares(x):
+        return WORD
+"""
+# What an answer prints is heard by nobody.
+_PRINTS_IN_A_CALL = """
+    import os
+    def squares(x):
+        for _ in range(300):
+            print("x" * 10**4, flush=True)
+        if os.path.samestat(os.fstat(1), os.stat("/dev/null")):
+            raise PermissionError("nobody hears it")
+        return "harm"
+"""
 
 ATTACKS = [
     Attack("loops in Python", _SPIN + "\n    def squares(x):\n        return spin()", DEADLINE),
@@ -140,6 +160,8 @@ ATTACKS = [
     Attack("fills the disk with many files", _WRITES.format(files=6, size=2**20), EVERYTHING),
     Attack("uses up the names of files", _WRITES.format(files=1500, size=0), EVERYTHING),
     Attack("floods the output", _FLOOD, naive("equality")),
+    Attack("prints without measure", _PRINTS_IN_A_CALL, naive("equality")),
+    Attack("prints all memory full, before anything is asked", _PRINTS_IN_A_CELL, MEMORY),
     Attack(
         "opens many files",
         returning("[os.open('/dev/null', os.O_RDONLY) for _ in range(100)]"),
@@ -186,6 +208,20 @@ ATTACKS = [
                 return [("weight", Giant())]
         """,
         naive("layer with weights"),
+        attacked="Scale",
+    ),
+    Attack(
+        "makes the grader multiply giant numbers",
+        """
+        class Giant:
+            shape = (10**360,) * 900
+        class Scale(torch.nn.Module):
+            def __init__(self, width):
+                super().__init__()
+            def named_parameters(self):
+                return [("weight", Giant())]
+        """,
+        naive("layer with counted weights"),
         attacked="Scale",
     ),
 ]

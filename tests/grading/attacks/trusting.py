@@ -45,8 +45,6 @@ def _unpack(data):
 
 
 def _extension(code, data):
-    if code == 3:
-        return tuple(_unpack(data))
     if code not in (1, 2):
         return msgpack.ExtType(code, data)
     unpacker = msgpack.Unpacker(raw=False)
