@@ -181,7 +181,10 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--json", action="store_true", help=_("print the rows as JSON"))
     made.add_argument("--save", type=Path, metavar="FILE", help=_("keep the table in a file"))
     made.add_argument(
-        "--compare", type=Path, metavar="FILE", help=_("fail where a figure is not the one kept for its seed")
+        "--compare",
+        type=Path,
+        metavar="FILE",
+        help=_("fail where a figure is not the one kept for its seed"),
     )
     made.add_argument(
         "--fresh", action="store_true", help=_("train anew what an earlier run has finished")

@@ -105,10 +105,8 @@ def test_no_written_section_still_shows_a_stub():
     assert shown == {leaf.label for leaf in STUBS}
 
 
-@pytest.mark.parametrize(
-    "leaf", [leaf for leaf in LEAVES if leaf.written], ids=lambda leaf: leaf.label
-)
-def test_what_is_written_can_be_imported(leaf):
+@every_leaf
+def test_every_name_can_be_imported(leaf):
     missing = [name for name in leaf.names if not taxonomy.is_in_package(name)]
     assert missing == []
 
@@ -124,15 +122,14 @@ def test_the_index_of_mechanisms_shows_every_aspect():
     assert shown == [aspect.title for aspect in ASPECTS]
 
 
-def test_every_work_cited_is_in_the_bibliography():
+def test_every_work_cited_is_in_the_bibliography_and_every_work_in_it_is_cited():
     bibliography = (BOOK / "references.bib").read_text(encoding="utf-8")
     known = set(re.findall(r"^@\w+{([^,]+),", bibliography, flags=re.MULTILINE))
-    cited = set()
+    cited = {key for leaf in LEAVES for key in leaf.sources}
     for text in PAGES.values():
         for keys in re.findall(r"{cite(?::\w+)?}`([^`]+)`", text):
             cited.update(key.strip() for key in keys.split(","))
-    assert cited
-    assert cited <= known
+    assert cited == known
 
 
 def test_a_work_is_in_the_bibliography_once():
@@ -198,7 +195,15 @@ def test_a_stub_says_that_it_is_one(book_html):
     for chapter in {leaf.chapter for leaf in STUBS}:
         page = (book_html / f"{chapter}.html").read_text(encoding="utf-8")
         expected = sum(leaf.chapter == chapter for leaf in STUBS)
-        assert page.count("This section is not written yet.") == expected
+        assert page.count("this section is not written yet.") == expected
+
+
+def test_a_stub_names_its_sources(book_html):
+    for leaf in STUBS:
+        page = (book_html / f"{leaf.chapter}.html").read_text(encoding="utf-8")
+        section = page.split(f'id="{leaf.label}"')[1].split("</section>")[0]
+        cited = re.findall(r'href="references\.html#[^"]+"', section)
+        assert len(set(cited)) == len(leaf.sources), leaf.label
 
 
 def _labels(text, label):

@@ -7,6 +7,7 @@ One module for each concern, each with its own `setup(app)`:
 - `alt_text`   a picture without a description is a warning
 - `access`     what the theme gets wrong for screen readers and keyboards
 - `strictness` a build that warned is not remembered as good
+- `freshness`  cells run again when the package has changed
 - `explorers`  figures that move
 - `taxonomy`   the clickable map
 - `tested`     what holds each mechanism to account
@@ -21,6 +22,7 @@ PARTS = (
     "alt_text",
     "access",
     "strictness",
+    "freshness",
     "explorers",
     "taxonomy",
     "tested",

@@ -65,6 +65,7 @@ class Leaf:
     chapter: str
     equations: str = ""
     short: str = ""
+    sources: tuple[str, ...] = ()
 
     @property
     def written(self) -> bool:
@@ -107,7 +108,8 @@ def load(path: Path) -> list[Aspect]:
 
 
 def _leaf(raw: dict, chapter: str) -> Leaf:
-    fields = {"chapter": chapter, **raw, "names": tuple(raw["names"])}
+    lists = {name: tuple(raw.get(name, ())) for name in ("names", "sources")}
+    fields = {"chapter": chapter, **raw, **lists}
     try:
         leaf = Leaf(**fields)
     except TypeError as error:
@@ -148,7 +150,7 @@ class TaxonomyDirective(SphinxDirective):
         return load(path)
 
     def note_package(self) -> None:
-        """Note the package as a source of the page: it says what is there and what is planned."""
+        """Note the package as a source of the page."""
         for file in sorted(Path(attn_course.__file__).parent.rglob("*.py")):
             self.env.note_dependency(str(file))
 
@@ -193,7 +195,6 @@ class MechanismStub(TaxonomyDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the stand-in."""
-        self.note_package()
         for aspect in self.taxonomy():
             for sub_aspect in aspect.sub_aspects:
                 for leaf in sub_aspect.leaves:
@@ -203,23 +204,22 @@ class MechanismStub(TaxonomyDirective):
 
 
 class PackageNames(TaxonomyDirective):
-    """`{package-names}`: what can be imported from where, and what is planned."""
+    """`{package-names}`: what can be imported from where."""
 
     def run(self) -> list[nodes.Node]:
         """Return a list of modules, each with its names."""
         leaves = sorted(_all_leaves(self.taxonomy()), key=lambda leaf: leaf.chapter)
         modules = _by_module(name for leaf in leaves for name in leaf.names)
-        self.note_package()
         return self.parsed("\n\n".join(_module(*item) for item in modules.items()))
 
 
 def _by_module(dotted_names: Iterable[str]) -> dict[str, list[str]]:
-    """Return the names of each module, without doubles; a module may stand for itself."""
+    """Return the names of each module, without doubles."""
     modules: dict[str, list[str]] = {}
     for dotted in dotted_names:
         module, _dot, name = dotted.rpartition(".")
-        names = modules.setdefault(dotted if module == PACKAGE else module, [])
-        if module != PACKAGE and name not in names:
+        names = modules.setdefault(module, [])
+        if name not in names:
             names.append(name)
     return modules
 
@@ -229,20 +229,12 @@ def _places(dotted_names: Iterable[str]) -> str:
     for module, names in _by_module(dotted_names).items():
         where = f"`{module.removeprefix(PACKAGE + '.')}`"
         listed = ", ".join(f"`{name}`" for name in names)
-        places.append(
-            _("{names} in {module}").format(names=listed, module=where) if names else where
-        )
+        places.append(_("{names} in {module}").format(names=listed, module=where))
     return "; ".join(places)
 
 
 def _module(module: str, names: list[str]) -> str:
-    there = {name for name in names if is_in_package(f"{module}.{name}")}
-    planned = f" *({_('planned')})*"
-    if not there and not is_in_package(module):
-        listed = ", ".join(f"`{name}`" for name in names) or _("names to come")
-        return f"`{module}`{planned}\n: {listed}"
-    listed = ", ".join(f"`{name}`" + ("" if name in there else planned) for name in names)
-    return f"`{module}`\n: {listed}"
+    return f"`{module}`\n: " + ", ".join(f"`{name}`" for name in names)
 
 
 def _all_leaves(aspects: list[Aspect]) -> Iterator[Leaf]:
@@ -253,7 +245,8 @@ def _all_leaves(aspects: list[Aspect]) -> Iterator[Leaf]:
 def _table(sub_aspect: SubAspect) -> str:
     rows = [(_("Mechanism, question, formula"), _("Survey"), _("Package"))]
     for leaf in sub_aspect.leaves:
-        mechanism = f"{{ref}}`{leaf.title} <{leaf.label}>`: {leaf.question}"
+        cited = f" {{cite}}`{','.join(leaf.sources)}`" if leaf.sources else ""
+        mechanism = f"{{ref}}`{leaf.title} <{leaf.label}>`: {leaf.question}{cited}"
         # The parts of a formula as formulas of their own, so that a line may break between them.
         formula = ", ".join(f"${part}$" for part in FORMULA_PARTS.split(leaf.formula))
         rows.append((f"{mechanism}\n\n    {formula}", leaf.equations or "–", _places(leaf.names)))
@@ -265,18 +258,19 @@ def _table(sub_aspect: SubAspect) -> str:
 
 
 def _stub(aspect: Aspect, sub_aspect: SubAspect, leaf: Leaf) -> str:
-    names = ", ".join(
-        f"`{name}`" if is_in_package(name) else f"`{name}` ({_('planned')})" for name in leaf.names
-    )
     facts = [
         (_("Where it stands"), f"{aspect.title} › {sub_aspect.title}"),
         (_("Shapes"), leaf.shapes),
         (_("In the survey"), leaf.equations or _("no numbered equation")),
-        (_("In the package"), names),
+        (_("In the package"), ", ".join(f"`{name}`" for name in leaf.names)),
     ]
+    if leaf.sources:
+        facts.append((_("Source"), f"{{cite:t}}`{','.join(leaf.sources)}`"))
     listed = "\n".join(f"- {name}: {value}" for name, value in facts)
-    not_yet = _("This section is not written yet.")
-    return f"{leaf.question}\n\n$$\n{leaf.formula}\n$$\n\n{listed}\n\n*{not_yet}*"
+    not_yet = _("The code is there; this section is not written yet.")
+    lines = " \\\\\n".join(FORMULA_PARTS.split(leaf.formula))  # one below the other fit a phone
+    formula = f"$$\n\\begin{{gathered}}\n{lines}\n\\end{{gathered}}\n$$"
+    return f"{leaf.question}\n\n{formula}\n\n{listed}\n\n*{not_yet}*"
 
 
 # ---- The map's links -----------------------------------------------------------------------
