@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attn_course import figures, nadaraya_watson
-from attn_course.figures import heat_map, highlight, over_image, use_style
+from attn_course.figures import explorers, heat_map, highlight, over_image, use_style
 from attn_course.figures.explorers import NadarayaWatsonExplorer, page
 from attn_course.figures.plots import MOST_NUMBERED_CELLS, PALETTE, RIGHT
 
@@ -268,6 +268,16 @@ def test_every_word_the_script_asks_for_is_there(points):
     asked = re.findall(r"words\.(\w+)", page.module_file("nadaraya_watson").read_text())
     assert asked
     assert set(asked) <= set(NadarayaWatsonExplorer(*points).words)
+
+
+def test_every_explorer_has_the_words_that_the_kit_asks_for(points):
+    asked = set(re.findall(r"\bwords\.(\w+)", page.KIT.read_text(encoding="utf-8")))
+    assert {"title", "again", "numbers"} <= asked
+    for name in explorers.__all__:
+        make = getattr(explorers, name)
+        explorer = make(*points) if make is NadarayaWatsonExplorer else make()
+        # A table with a row for each key is for those that have keys.
+        assert asked - {"key"} <= set(explorer.words)
 
 
 # --- in the book --------------------------------------------------------------------------------

@@ -101,7 +101,8 @@ class FeaturePlaces(Task):
             for role, options in zip(roles, told.tolist(), strict=True)
         ]
         answer = examples.targets[place].tolist()
-        return {"weights": ([f"f{group} = {option}" for group, option in enumerate(answer)], keys)}
+        features = [f"feature {number}: {option}" for number, option in enumerate(answer, start=1)]
+        return {"weights": (features, keys)}
 
 
 class MultiAttention(nn.Module):

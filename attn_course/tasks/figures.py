@@ -25,7 +25,7 @@ _WIDEST = 9.0  # inches: the text of a page is not wider
 def attention_figure(task: Task, trained: Sequence[Trained], place: int = 0) -> "Figure":
     """Draw the maps of test example `place`: what is right first, then each arm."""
     example = task.held_out()[place : place + 1]
-    maps = {name: [(_("right"), right[0].double())] for name, right in example.right.items()}
+    maps = {name: [(_("correct"), right[0].double())] for name, right in example.right.items()}
     for one in trained:
         with torch.no_grad():
             _predictions, weights = one.model(**example.inputs)
@@ -68,8 +68,7 @@ def _rows(example: Examples, maps: Maps, words: Words) -> "Figure":
         right = maps[name][0][1][:, keys_real].expand(matrix.shape)
         queries, keys = words[name]
         _draw(ax, matrix, [arm for arm, _found in maps[name]], _chosen(keys, keys_real), right)
-        asker = f": {queries[0]}" if queries else ""
-        ax.set_title(f"{name}{asker}" if len(maps) > 1 else "")
+        ax.set_title((queries[0] if queries else name) if len(maps) > 1 else "")
         ax.set_ylabel("")
     return figure
 
@@ -98,8 +97,8 @@ def _side_by_side(example: Examples, maps: Maps, words: Words) -> "Figure":
             beside = _chosen(queries, rows), _chosen(places, keys)
             _draw(ax, found[rows][:, keys], *beside, right)
             ax.set_title(arm if len(maps) == 1 else f"{name}, {arm}")
-        for ax in line[1:]:
-            ax.set_ylabel("")
+        for ax in line if queries else line[1:]:
+            ax.set_ylabel("")  # words say what the rows are, and once is enough
     return figure
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.browser.page_checks import DESKTOP, PHONE, Faults, overflow_faults, watch
+from tests.browser.page_checks import CONTRAST, DESKTOP, PHONE, Faults, overflow_faults, watch
 
 THEMES_AND_SCREENS = [(theme, screen) for theme in ("light", "dark") for screen in (DESKTOP, PHONE)]
 VALUES = r'data-explorer="{}".*?<script[^>]*data-explorer-values[^>]*>(.*?)</script>'
@@ -84,7 +84,7 @@ def visitor(browser):
     yield go
     for context, faults in contexts:
         context.close()
-        assert faults == Faults()
+        assert faults == Faults(), faults
 
 
 # --- numbers ------------------------------------------------------------------------------------
@@ -128,6 +128,41 @@ def unseen_errors(expected):
     return overlooked
 
 
+# --- hands --------------------------------------------------------------------------------------
+
+
+def setting(explorer):
+    """Return how every control stands, and every number."""
+    controls = explorer.locator("input, select").evaluate_all(
+        "all => all.map(one => [one.value, one.checked])"
+    )
+    return controls, shown(explorer)
+
+
+def places_in(picture):
+    """Return where a hand may come down on a picture by chance, on the screen."""
+    box = picture.bounding_box()
+    parts = [(0.2, 0.45), (0.9, 0.3), (0.85, 0.75)]
+    return [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in parts]
+
+
+def swipe(page, start, end, steps=8):
+    """Move a finger over the screen, or let it tap where start and end are the same."""
+    fingers = page.context.new_cdp_session(page)
+
+    def touch(kind, *points):
+        points = [dict(zip("xy", point, strict=True)) for point in points]
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", start)
+    if start != end:
+        for step in range(1, steps + 1):
+            part = step / steps
+            touch("touchMove", [s + (e - s) * part for s, e in zip(start, end, strict=True)])
+    touch("touchEnd")
+    fingers.detach()
+
+
 # --- for everyone -------------------------------------------------------------------------------
 
 
@@ -142,15 +177,58 @@ def access_faults(page, place):
     ]
 
 
-def phone_faults(visit, place):
-    """Return what does not fit on a phone, or is too small to read there."""
-    page = visit(place, viewport=PHONE)
-    live = place.live(page)
-    live.locator("summary").click()
-    heights = live.locator("svg text").evaluate_all(
-        "all => all.map(text => text.getBoundingClientRect().height)"
-    )
-    return overflow_faults(page) + [height for height in heights if height < 11]
+# 320 pixels: a small phone, or a page read at 400 %.
+PHONES = (PHONE, {"width": 320, "height": 640})
+
+BAD_LETTERS = """all => all.flatMap(text => {
+  const letters = text.getBoundingClientRect();
+  const picture = text.ownerSVGElement.getBoundingClientRect();
+  const isCut = letters.left < picture.left - 1 || letters.right > picture.right + 1
+    || letters.top < picture.top - 1 || letters.bottom > picture.bottom + 1;
+  return letters.height < 11 || isCut ? [`${text.textContent}: ${JSON.stringify(letters)}`] : [];
+})"""
+
+ON_ONE_ANOTHER = """all => all.flatMap((one, i) => all.slice(i + 1).flatMap(other => {
+  const [a, b] = [one.getBoundingClientRect(), other.getBoundingClientRect()];
+  const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+  const along = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+  return across > 0 && along > 0.3 * a.height ? [`${one.textContent} on ${other.textContent}`] : [];
+}))"""
+
+
+def phone_faults(page, explorer):
+    """Return what does not fit on the screen, is cut off, or too small to read there."""
+    explorer.locator("summary").click()
+    words = explorer.locator("svg.picture text")
+    return [
+        *overflow_faults(page),
+        *words.evaluate_all(BAD_LETTERS),
+        *words.evaluate_all(ON_ONE_ANOTHER),
+    ]
+
+
+HARD_TO_SEE = (
+    "all => {"
+    + CONTRAST
+    + """
+  const paper = document.createElement("div");
+  paper.style.backgroundColor = "Canvas";
+  document.body.append(paper);
+  const behind = getComputedStyle(paper).backgroundColor;
+  paper.remove();
+  return all.flatMap(mark => {
+    const { fill, stroke } = getComputedStyle(mark);
+    const paints = [fill, stroke].filter(paint => paint.startsWith("rgb("));
+    return paints.some(paint => contrast(paint, behind) >= 3) ? [] : [mark.outerHTML];
+  });
+}"""
+)
+
+
+def marks_hard_to_see(explorer):
+    """Return the marks and words of the picture with too little contrast to the page."""
+    marks = ".picture :is(text, circle, path, rect):not(.grip, .cell, .band, .void, .grid)"
+    return explorer.locator(marks).evaluate_all(HARD_TO_SEE)
 
 
 def moving_by_itself(visit, place):
@@ -165,9 +243,9 @@ def moving_by_itself(visit, place):
 
 
 @contextmanager
-def without_javascript(browser, place):
+def without_javascript(browser, place, **options):
     """Yield the explorer as a reader without JavaScript has it."""
-    context = browser.new_context(java_script_enabled=False)
+    context = browser.new_context(java_script_enabled=False, **options)
     page = context.new_page()
     page.goto(place.address)
     yield page.locator(place.host).first

@@ -28,6 +28,7 @@ class Faults:
     math: list[str] = field(default_factory=list)
     overflow: list[str] = field(default_factory=list)
     access: list[str] = field(default_factory=list)
+    pale_on_paper: list[str] = field(default_factory=list)
 
 
 def examine(browser, address, home, *, access=True):
@@ -43,6 +44,8 @@ def examine(browser, address, home, *, access=True):
         faults.overflow = overflow_faults(page)
         if access:
             faults.access = all_access_faults(page)
+            # Last: on paper nothing scrolls, and the theme's script would take note of that.
+            faults.pale_on_paper = pale_on_paper(page)
     finally:
         context.close()
     return faults
@@ -132,6 +135,50 @@ OVERFLOW = """() => {
 def overflow_faults(page):
     """The page does not scroll sideways; wide things scroll in a box of their own."""
     return page.evaluate(OVERFLOW)
+
+
+# The contrast of two colours, as the guidelines for access have it.
+CONTRAST = r"""
+  const light = colour => {
+    const parts = colour.match(/[\d.]+/g).slice(0, 3).map(part => part / 255);
+    const [red, green, blue] = parts.map(
+      part => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+    );
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const contrast = (one, other) => {
+    const [low, high] = [light(one), light(other)].sort((a, b) => a - b);
+    return (high + 0.05) / (low + 0.05);
+  };
+"""
+
+# Paper is white: browsers print no backgrounds unless they are asked to.
+PALE = (
+    "() => {"
+    + CONTRAST
+    + """
+  const hasText = element => [...element.childNodes].some(
+    node => node.nodeType === Node.TEXT_NODE && node.data.trim()
+  );
+  const pale = new Map();
+  for (const element of document.querySelectorAll("main :not(svg *, script, style)")) {
+    if (!hasText(element) || !element.checkVisibility()) continue;
+    const { color } = getComputedStyle(element);
+    if (contrast(color, "rgb(255, 255, 255)") >= 4.5) continue;
+    pale.set(`${element.localName} ${color}`, element);
+  }
+  return [...pale].map(([name, { outerHTML }]) => `${name}: ${outerHTML.slice(0, 120)}`);
+}"""
+)
+
+
+def pale_on_paper(page):
+    """Return what can't be read on white paper when the page is printed in dark mode."""
+    page.evaluate(SET_THEME, "dark")
+    page.emulate_media(media="print")
+    pale = page.evaluate(PALE)
+    page.emulate_media(media="screen")
+    return pale
 
 
 # axe looks at every element, and most elements of a page are strokes of a formula or words of

@@ -49,6 +49,10 @@ def test_a_page_has_no_serious_fault_of_access(faults):
     assert faults.access == []
 
 
+def test_a_page_printed_in_dark_mode_has_dark_letters(faults):
+    assert faults.pale_on_paper == []
+
+
 def test_the_book_has_the_pages_that_are_tested(book_html):
     assert sorted(path.name for path in book_html.glob("*.html")) == sorted(PAGES)
 
@@ -97,6 +101,25 @@ def test_the_switch_turns_the_page_dark_and_the_next_page_remembers(browser, boo
     assert (before, after) == ("light", "dark")
 
 
+OUT_OF_ITS_BOX = """leaves => leaves.flatMap(leaf => {
+  const [box, name] = ["rect", "text"].map(part => leaf.querySelector(part).getBBox());
+  const fits = name.x >= box.x + 3 && name.x + name.width <= box.x + box.width - 3;
+  return fits ? [] : [leaf.textContent];
+})"""
+
+
+def test_every_name_on_the_map_stays_in_its_box(browser, book_html):
+    page = browser.new_page()
+    page.goto((book_html / "00_attention.html").as_uri())
+    leaves = page.locator(".taxonomy-leaf")
+    outside = leaves.evaluate_all(OUT_OF_ITS_BOX)
+    assert leaves.count() > 40
+    page.locator(".taxonomy-leaf text").first.evaluate("text => text.append(' and more'.repeat(5))")
+    assert leaves.evaluate_all(OUT_OF_ITS_BOX)  # it looks at all
+    page.close()
+    assert outside == []
+
+
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_page_can_be_downloaded_as_a_notebook(name, book_html):
     links = _read(book_html / f"{name}.html").links
@@ -107,6 +130,8 @@ def test_a_page_can_be_downloaded_as_a_notebook(name, book_html):
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert len(code) == source.count("```{code-cell}")
     assert all(not cell.outputs for cell in code)
+    text = "\n".join(cell.source for cell in notebook.cells)
+    assert "{literalinclude}" not in text  # the code itself stands there
 
 
 # Links
@@ -166,6 +191,7 @@ PLANTED = {
     "script_errors": "<script>throw new Error('planted')</script>",
     "math": r'<p class="math">\(x\)</p>',
     "overflow": '<div style="width: 500px">wide</div>',
+    "pale_on_paper": '<p style="background: #000; color: #ddd">white on black</p>',
     "access": '<img src="data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=">',
 }
 

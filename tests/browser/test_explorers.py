@@ -12,13 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from attn_course import nadaraya_watson
 from attn_course.figures.explorers import NadarayaWatsonExplorer
 from tests.browser import jupyter_server
 from tests.browser.explorer_checks import shown
-from tests.browser.page_checks import DESKTOP, PHONE, overflow_faults
+from tests.browser.page_checks import DESKTOP
 
 HOST = '[data-explorer="nadaraya_watson"]'
 LIVE = f'{HOST}[data-explorer-state="live"]'
@@ -327,44 +326,6 @@ def test_the_stems_are_as_high_as_the_weights(explorer):
 # --- for everyone -------------------------------------------------------------------------------
 
 
-def access_faults(page):
-    options = {"resultTypes": ["violations"], "preload": False}
-    results = Axe().run(page, context={"include": [[HOST]]}, options=options)
-    return [
-        f"{violation['id']}: {node['html'][:120]} {node['failureSummary'][:200]}"
-        for violation in results.response["violations"]
-        for node in violation["nodes"]
-    ]
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_axe_finds_nothing(visit, where, theme, viewport):
-    page = visit(where, viewport=viewport, color_scheme=theme)
-    live = page.locator(LIVE).first
-    live.get_by_label("Leave one out").check()
-    live.locator("summary").click()
-    assert access_faults(page) == []
-
-
-def test_axe_looks_at_all(visit, where):
-    page = visit(where)
-    slider(page.locator(LIVE).first, "Query").evaluate(
-        "input => input.parentElement.replaceWith(input)"
-    )
-    assert any("label" in fault for fault in access_faults(page))
-
-
-def test_it_fits_on_a_phone(visit, bare):
-    page = visit(bare, viewport=PHONE)
-    page.locator(LIVE).first.locator("summary").click()
-    assert overflow_faults(page) == []
-    sizes = page.locator(f"{LIVE} svg text").evaluate_all(
-        "all => all.map(text => text.getBoundingClientRect().height)"
-    )
-    assert min(sizes) >= 11
-
-
 def test_in_dark_mode_the_book_puts_no_light_plate_behind_it(visit, book_html):
     page = visit(place(book_html / "01_nadaraya_watson.html"), color_scheme="dark")
     page.locator(LIVE).first.wait_for()
@@ -373,18 +334,6 @@ def test_in_dark_mode_the_book_puts_no_light_plate_behind_it(visit, book_html):
     )
     assert plates
     assert set(plates) == {"rgba(0, 0, 0, 0)"}
-
-
-def test_nothing_moves_by_itself_for_who_asked_for_that(visit, where):
-    page = visit(where, reduced_motion="reduce")
-    page.locator(LIVE).first.wait_for()
-    moving = page.locator(f"{HOST} *").evaluate_all(
-        """all => all.filter(one => {
-          const { transitionDuration, animationName } = getComputedStyle(one);
-          return animationName !== "none" || transitionDuration.split(", ").some(t => t !== "0s");
-        }).map(one => one.outerHTML)"""
-    )
-    assert moving == []
 
 
 def test_without_javascript_the_figure_stands_with_its_numbers(browser, where):
@@ -411,15 +360,6 @@ def test_a_module_that_fails_leaves_the_still_figure(browser, bare, tmp_path):
     page.locator(f'{HOST}[data-explorer-state="still"]').wait_for()
     assert page.locator(HOST).get_by_role("img").is_visible()
     context.close()
-
-
-def test_paper_has_no_sliders(visit, where):
-    page = visit(where)
-    live = page.locator(LIVE).first
-    assert slider(live, "Query").is_visible()
-    page.emulate_media(media="print")
-    assert not slider(live, "Query").is_visible()
-    assert live.get_by_role("img").is_visible()
 
 
 # --- in JupyterLab, with Python behind it -------------------------------------------------------

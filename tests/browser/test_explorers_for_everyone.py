@@ -1,25 +1,39 @@
-"""What every explorer of chapters 2 to 4 does for everyone: axe, phones, still eyes, paper."""
+"""What every explorer does for everyone: hands, axe, phones, still eyes, paper."""
 
+import numpy as np
 import pytest
 
 from attn_course.figures.explorers import (
     HardSoftExplorer,
     LocalAlignmentExplorer,
     MultiDimensionalExplorer,
+    NadarayaWatsonExplorer,
     ScoresExplorer,
     SoftmaxExplorer,
 )
+from attn_course.nadaraya_watson import noisy_curve, true_curve
 from tests.browser import explorer_checks as checks
 
-# On the bare page with everything shown that it can show.
 CHAPTERS = {
+    NadarayaWatsonExplorer: "01_nadaraya_watson",
     ScoresExplorer: "02_scoring",
     SoftmaxExplorer: "03_alignment",
     HardSoftExplorer: "03c_hard",
     LocalAlignmentExplorer: "03d_local",
     MultiDimensionalExplorer: "04_dimensionality",
 }
+INPUTS, TARGETS = noisy_curve(np.random.default_rng(1), n=31)
+# On the bare page with everything shown that it can show, and with the longest numbers.
 FULLEST = {
+    NadarayaWatsonExplorer: {
+        "inputs": INPUTS,
+        "targets": TARGETS - 3,
+        "truth": lambda x: true_curve(x) - 3,
+        "w": 2.0,
+        "leave_one_out": True,
+        "query": INPUTS[3],
+    },
+    ScoresExplorer: {"query": (-3.0, 3.0), "key": (3.0, -3.0), "d_k": 128},
     SoftmaxExplorer: {"mask": [True, True, False, True, True, True]},
     LocalAlignmentExplorer: {"slip": True},
 }
@@ -40,6 +54,53 @@ def where(request, kind, bare):
     return checks.in_place(request, bare, CHAPTERS[kind])
 
 
+# --- hands --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_finger_that_scrolls_the_page_moves_nothing(visit, bare, place):
+    page = visit(bare, viewport={"width": 375, "height": 600}, has_touch=True, is_mobile=True)
+    live = bare.live(page)
+    page.add_style_tag(content="body { padding-bottom: 600px }")  # all of them have room to scroll
+    before = checks.setting(live)
+    x, y = checks.places_in(live.get_by_role("img"))[place]
+    checks.swipe(page, (x, y), (x + 15, y - 150))  # no finger goes straight up
+    page.wait_for_function("scrollY > 50")
+    assert checks.setting(live) == before
+
+
+def test_another_button_of_the_mouse_moves_nothing(live):
+    picture = live.get_by_role("img")
+    picture.scroll_into_view_if_needed()
+    before = checks.setting(live)
+    tips = [tip.bounding_box() for tip in picture.locator(".grip").all()]
+    middles = [(tip["x"] + tip["width"] / 2 + 5, tip["y"] + tip["height"] / 2) for tip in tips]
+    for x, y in checks.places_in(picture) + middles:
+        for button in ("right", "middle"):
+            live.page.mouse.click(x, y, button=button)
+    assert checks.setting(live) == before
+
+
+def test_what_was_moved_can_start_again(live):
+    start = checks.setting(live)
+    for control in live.get_by_role("combobox").all():
+        control.select_option(control.locator("option").last.get_attribute("value"))
+    for control in live.get_by_role("checkbox").all():
+        control.click()
+    for control in live.get_by_role("slider").all():
+        control.press("End")
+        control.press("ArrowLeft")
+    moved = checks.setting(live)
+    assert all(now != then for now, then in zip(moved[0], start[0], strict=True))
+    again = live.get_by_role("button", name="Start again")
+    again.press("Enter")
+    assert checks.setting(live) == start
+    assert again.evaluate("button => button === document.activeElement")
+
+
+# --- eyes and ears ------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize(("theme", "screen"), checks.THEMES_AND_SCREENS)
 def test_axe_finds_nothing(visit, where, theme, screen):
     page = visit(where, viewport=screen, color_scheme=theme)
@@ -47,19 +108,52 @@ def test_axe_finds_nothing(visit, where, theme, screen):
     assert checks.access_faults(page, where) == []
 
 
-def test_it_fits_on_a_phone(visit, bare):
-    assert checks.phone_faults(visit, bare) == []
+def test_axe_looks_at_all(visit, bare):
+    page = visit(bare)
+    slider = bare.live(page).get_by_role("slider").first
+    slider.evaluate("input => input.parentElement.replaceWith(input)")
+    assert any("label" in fault for fault in checks.access_faults(page, bare))
+
+
+def test_what_has_changed_is_said(live):
+    report = live.get_by_role("status")
+    before = report.inner_text()
+    for control in live.get_by_role("slider").all():
+        control.press("Home")
+    assert report.inner_text() != before
+
+
+@pytest.mark.parametrize("screen", checks.PHONES, ids=lambda screen: f"{screen['width']} px")
+def test_it_fits_on_a_phone(visit, bare, screen):
+    page = visit(bare, viewport=screen)
+    assert checks.phone_faults(page, bare.live(page)) == []
+
+
+@pytest.mark.parametrize("screen", checks.PHONES, ids=lambda screen: f"{screen['width']} px")
+def test_without_javascript_it_can_be_read_on_a_phone(browser, bare, screen):
+    with checks.without_javascript(browser, bare, viewport=screen) as still:
+        assert checks.phone_faults(still.page, still) == []
 
 
 def test_nothing_moves_by_itself_for_who_asked_for_that(visit, where):
     assert checks.moving_by_itself(visit, where) == []
 
 
-def test_paper_has_the_picture_and_no_slider(visit, where):
+def test_with_the_readers_own_colours_every_mark_is_seen(visit, bare):
+    page = visit(bare, forced_colors="active", color_scheme="dark")
+    assert checks.marks_hard_to_see(bare.live(page)) == []
+
+
+# --- paper --------------------------------------------------------------------------------------
+
+
+def test_paper_has_the_picture_and_how_it_was_set_and_nothing_to_press(visit, where):
     page = visit(where)
     live = where.live(page)
-    sliders = live.get_by_role("slider")
-    assert sliders.first.is_visible()
+    sliders, buttons = live.get_by_role("slider").all(), live.get_by_role("button").all()
+    assert all(one.is_visible() for one in sliders + buttons)
+    hidden, kept = live.locator("input[type=range], button"), live.locator(".value, select")
     page.emulate_media(media="print")
-    assert not any(one.is_visible() for one in sliders.all())
+    assert not any(one.is_visible() for one in hidden.all())
+    assert all(one.is_visible() for one in kept.all())
     assert live.get_by_role("img").is_visible()

@@ -30,7 +30,7 @@ scores.d_k, scores.similarity = 50, "euclidean"
 softmax.mask = [True, False, True, True, True, False]
 multi.spread, multi.query = 0.25, "cat"
 ---
-print(json.dumps([scores.query, softmax.scores, multi.normalise]))
+print(json.dumps([scores.query, softmax.scores, multi.normalise, softmax.mask]))
 """
 
 
@@ -69,7 +69,8 @@ def test_in_jupyterlab_the_figures_and_python_move_each_other(browser, lab):
     scores.get_by_role("slider", name="q2").press("ArrowRight")
     softmax.get_by_role("slider", name="cat").press("ArrowLeft")  # the figures move Python
     multi.get_by_label("add up to 1").select_option("features")
-    moved = [shown(scores)["query"], shown(softmax)["score"], "features"]
+    mask = [True, False, True, True, True, False]
+    moved = [shown(scores)["query"], shown(softmax)["score"], "features", mask]
     assert moved[0] == pytest.approx([2.0, 1.1])
     assert moved[1][2] == pytest.approx(2.4)
 
@@ -77,5 +78,11 @@ def test_in_jupyterlab_the_figures_and_python_move_each_other(browser, lab):
         output = jupyter_server.run(page, 4).locator(".jp-OutputArea-output").inner_text()
         return json.loads(output) == moved
 
+    jupyter_server.wait_for(page, python_knows)
+
+    for figure in figures:  # and both go back to where the figure was when it was first shown
+        figure.get_by_role("button", name="Start again").press("Enter")
+    moved = [[2.0, 1.0], SoftmaxExplorer().scores, "positions", [True] * 6]
+    assert shown(softmax)["score"] == moved[1]
     jupyter_server.wait_for(page, python_knows)
     context.close()

@@ -163,6 +163,16 @@ def test_the_bars_are_as_high_as_the_weights(live, where):
     np.testing.assert_allclose(heights / heights.max(), weights / weights.max(), atol=1e-5)
 
 
+def test_the_scale_ends_above_the_tallest_bar(live):
+    for key in ("Home", "End"):
+        slider(live, "Draws").press(key)
+        marks = live.locator("rect.bar.weight, path.slipped").evaluate_all(
+            "all => all.map(mark => mark.getBBox().y)"
+        )
+        top = live.locator("path.grid").evaluate_all("all => all.map(rule => rule.getBBox().y)")
+        assert min(top) <= min(marks) + 0.01
+
+
 def test_every_draw_so_far_has_its_circle(live, where):
     assert live.locator("circle.seen").count() == where.values["n"]
     slider(live, "Draws").press("End")

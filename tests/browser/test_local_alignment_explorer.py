@@ -7,6 +7,7 @@ from attn_course.alignment import local_monotonic, local_predictive
 from attn_course.figures.explorers import LocalAlignmentExplorer
 from tests.browser import explorer_checks as checks
 from tests.browser.explorer_checks import differences, shown
+from tests.browser.page_checks import PHONE
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +160,20 @@ def test_a_pointer_in_the_picture_takes_the_window_along(live, where):
     position = shown(live)["position"][0]
     assert 0 < position < 4
     assert differences(shown(live), expected({**where.values, "position": position})) == []
+
+
+def test_a_finger_that_moves_sideways_or_taps_takes_the_window_along(visit, bare):
+    page = visit(bare, viewport=PHONE, has_touch=True, is_mobile=True)
+    live = bare.live(page)
+    box = live.get_by_role("img").bounding_box()
+    across, y = box["x"] + np.array([0.9, 0.3, 0.6]) * box["width"], box["y"] + 60
+    checks.swipe(page, (across[0], y), (across[1], y + 20))
+    swiped = shown(live)["position"][0]
+    assert 1 < swiped < 5
+    checks.swipe(page, (across[2], y), (across[2], y))
+    tapped = shown(live)["position"][0]
+    assert tapped > swiped + 3
+    assert differences(shown(live), expected({**bare.values, "position": tapped})) == []
 
 
 # --- the picture --------------------------------------------------------------------------------

@@ -144,8 +144,8 @@ def drag(explorer, start, end):
 
 
 def pixels(box, place):
-    """Return where a place of the plane is on the screen; 14 pixels around it are left free."""
-    unit = (min(box["width"], 300) - 2 * 14) / 6
+    """Return where a place of the plane is on the screen; 26 pixels around it are left free."""
+    unit = (min(box["width"], 300) - 2 * 26) / 6
     x, y = place
     return box["x"] + box["width"] / 2 + unit * x, box["y"] + box["height"] / 2 - unit * y
 
@@ -163,15 +163,9 @@ def test_a_finger_takes_a_tip_along_and_elsewhere_scrolls_the_page(visit, bare):
     page = visit(bare, viewport=PHONE, has_touch=True, is_mobile=True)
     live = bare.live(page)
     box = live.get_by_role("img").bounding_box()
-    fingers = page.context.new_cdp_session(page)
 
-    def swipe(start, end, steps=8):
-        for step in range(steps + 1):
-            place = [s + (e - s) * step / steps for s, e in zip(start, end, strict=True)]
-            point = dict(zip("xy", pixels(box, place), strict=True))
-            kind = "touchMove" if step else "touchStart"
-            fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [point]})
-        fingers.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    def swipe(start, end):
+        checks.swipe(page, pixels(box, start), pixels(box, end))
 
     swipe(bare.values["query"], (-1.5, -0.7))
     assert shown(live)["query"] == [-1.5, -0.7]
@@ -196,6 +190,23 @@ def test_a_query_of_length_zero_has_scores(visit, tmp_path, similarity):
     explorer = ScoresExplorer(query=(0.0, 0.0), key=(0.0, 0.0), similarity=similarity)
     place = checks.alone(explorer, tmp_path)
     assert differences(shown(place.live(visit(place))), expected(place.values)) == []
+
+
+def test_two_arrows_that_coincide_have_the_cosines_of_the_note(visit, tmp_path):
+    place = checks.alone(ScoresExplorer(query=(1.0, 2.0), key=(1.0, 2.0)), tmp_path)
+    live = place.live(visit(place))
+    assert live.get_by_text("cosine of 1 at width 2, and of 1/8 at width 128").is_visible()
+    assert shown(live)["similarity"] == pytest.approx([1])
+    slider(live, "Width").press("End")
+    assert shown(live)["similarity"] == pytest.approx([1 / 8])
+
+
+def test_what_is_said_are_the_two_dot_products(live):
+    slider(live, "Width").press("ArrowRight")
+    numbers = shown(live)
+    said = [f"{numbers[name][0]:.4f}" for name in ("dot", "scaled_dot")]
+    report = live.get_by_role("status").inner_text()
+    assert report == f"Dot product {said[0]}, Scaled dot product {said[1]}"
 
 
 # --- the picture --------------------------------------------------------------------------------

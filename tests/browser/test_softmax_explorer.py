@@ -8,6 +8,7 @@ from attn_course.figures.explorers import SoftmaxExplorer
 from attn_course.running_example import WORDS
 from tests.browser import explorer_checks as checks
 from tests.browser.explorer_checks import differences, shown
+from tests.browser.page_checks import PHONE
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +174,34 @@ def test_a_pointer_on_the_weights_moves_nothing(live, where):
     mouse.move(place["x"] + 200, place["y"] + 60, steps=3)
     mouse.up()
     assert shown(live)["score"] == where.values["scores"]
+
+
+def test_a_finger_on_the_scores_moves_nothing(visit, bare):
+    page = visit(bare, viewport=PHONE, has_touch=True, is_mobile=True)
+    live = bare.live(page)
+    x, y = checks.places_in(live.get_by_role("img"))[0]
+    checks.swipe(page, (x, y), (x + 60, y))
+    checks.swipe(page, (x, y), (x, y))
+    assert shown(live)["score"] == bare.values["scores"]
+
+
+def test_the_key_with_the_most_weight_is_said_first(live, where):
+    report = live.get_by_role("status")
+    assert report.inner_text().startswith("Most weight: cat 0.48")
+    box(live, "cat").uncheck()
+    weights = shown(live)["weight"]
+    assert report.inner_text().startswith(f"Most weight: milk {max(weights):.2f}")
+    for word in WORDS:
+        box(live, word).uncheck()
+    assert "Most weight" not in report.inner_text()
+
+
+def test_on_a_phone_the_weights_are_in_view_while_the_temperature_moves(visit, bare):
+    live = bare.live(visit(bare, viewport=PHONE))
+    slider(live, "Temperature").scroll_into_view_if_needed()
+    weights = live.locator("rect.bar.weight").last.bounding_box()
+    temperature = slider(live, "Temperature").bounding_box()
+    assert temperature["y"] - weights["y"] < PHONE["height"] / 2
 
 
 # --- the picture --------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 // Hard against soft alignment: draw keys one by one, and see what a baseline does to the gradient.
-import { addUp, button, counted, exact, html, legend, line, rounded, roundUp, scale, short, slider, softmax, stage, svg, table, ticks, writer } from "./kit.js";
+import { addUp, button, columns, counted, exact, html, legend, line, named, reader, rounded, roundUp, scale, slider, softmax, stage, svg, table, ticks, writer } from "./kit.js";
 
 // --- the arithmetic, as in attn_course/alignment.py ----------------------------------------------
 
@@ -61,19 +61,19 @@ const rule = ({ right }, at, kind) => svg("path", { class: kind, d: `M${MARGIN.l
 const word = (row, text) => svg("text", { class: "word", x: MARGIN.left, y: row.top - 10 }, text);
 const beside = (at, text) => svg("text", { class: "tick beside", x: MARGIN.left - 7, y: at + 4 }, text);
 const below = (x, y, text) => svg("text", { class: "tick below", x, y }, text);
-const levels = (frame, y, top) =>
-  ticks(0, top, 3).flatMap(({ value, text }) => [rule(frame, y(value), "grid"), beside(y(value), text)]);
+const levels = (frame, y, top, count) =>
+  ticks(0, top, count).flatMap(({ value, text }) => [rule(frame, y(value), "grid"), beside(y(value), text)]);
 const brief = number => rounded(number, 2).replace(/\.?0+$/, "");
 
 function keys(frame, { words, values, rewards }, { weights, shares }) {
   const x = scale([0.5, weights.length + 0.5], [MARGIN.left, frame.right]);
-  const top = Math.max(...weights, ...shares);
+  const top = roundUp(Math.max(...weights, ...shares));
   const y = scale([0, top], [KEYS.bottom, KEYS.top]);
   const thick = Math.min(56, 0.6 * (x(1) - x(0)));
   const rows = [["l", weights.map((_, l) => `${l + 1}`)], ["v", values.map(brief)], ["R", rewards.map(brief)]];
   return [
     word(KEYS, words.weights),
-    ...levels(frame, y, top),
+    ...levels(frame, y, top, 2),
     ...weights.map((weight, l) => svg("rect", {
       class: "bar weight", x: x(l + 1) - thick / 2, y: y(weight), width: thick, height: y(0) - y(weight),
     })),
@@ -123,7 +123,7 @@ function variances(frame, { words, span, baseline }, { variance, estimatedVarian
   ];
   return [
     word(VARIANCE, words.variance),
-    ...levels(frame, y, top),
+    ...levels(frame, y, top, 3),
     rule(frame, y(0), "axis"),
     ...ticks(...span, Math.min(6, frame.width / 60)).map(({ value, text }) => below(x(value), VARIANCE.bottom + 18, text)),
     svg("text", { class: "symbol beside", x: MARGIN.left - 7, y: VARIANCE.bottom + 18 }, "b"),
@@ -139,10 +139,6 @@ function variances(frame, { words, span, baseline }, { variance, estimatedVarian
 
 function numbers({ words, values, rewards, n, baseline }, now) {
   const baselines = [[words.this, baseline], [words.none, 0], [words.expected, now.expected], [words.least, now.best]];
-  const columns = named => [
-    [words.key, ...Object.keys(named).map(name => words[name])],
-    values.map((_, l) => [`${l + 1}`, ...Object.entries(named).map(([name, column]) => exact(column[l], name))]),
-  ];
   return [
     table([words.quantity, words.number], [
       [words.n, counted(n, "n")],
@@ -155,8 +151,8 @@ function numbers({ words, values, rewards, n, baseline }, now) {
       exact(now.variance(b), "true_variance"),
       exact(now.estimatedVariance(b), "estimated_variance"),
     ])),
-    table(...columns({ value: values, reward: rewards, weight: now.weights, share: now.shares })),
-    table(...columns({ gradient: now.gradient, estimate: now.estimate })),
+    columns(words, { value: values, reward: rewards, weight: now.weights, share: now.shares }),
+    columns(words, { gradient: now.gradient, estimate: now.estimate }),
   ];
 }
 
@@ -166,7 +162,7 @@ const MOVING = ["n", "baseline"];
 const FIXED = ["scores", "values", "rewards", "uniform", "span", "words"];
 
 function render({ model, el }) {
-  const read = () => Object.fromEntries([...FIXED, ...MOVING].map(name => [name, model.get(name)]));
+  const read = reader(model, [...FIXED, ...MOVING]);
   const write = writer(model);
   const { words, span, uniform } = read();
 
@@ -188,18 +184,14 @@ function render({ model, el }) {
   const picture = svg("svg", { class: "picture steady", role: "img", "aria-label": words.picture, height: HEIGHT });
   const report = html("output", { class: "report" });
   const behind = html("div", { class: "tables" });
-  const named = (text, number) => html("span", {}, `${text} `, html("b", {}, short(number)));
 
   return stage({
-    model, el, picture,
+    model, el, picture, report, behind,
     moving: MOVING,
-    title: words.title,
     parts: [
       key.element,
       picture,
       html("div", { class: "controls" }, controls.n.element, controls.baseline.element, buttons),
-      report,
-      html("details", {}, html("summary", {}, words.numbers), behind),
     ],
     show(width) {
       const state = read();

@@ -38,7 +38,7 @@ REWARDS = (2.0, 6.0, 3.0, 1.0, 4.0)
 class HardSoftExplorer(Explorer):
     r"""Weights over a few keys, keys drawn from them, and the noise of the gradient they give.
 
-    `scores`, `values` and `rewards` `(k,)`: a number a key, the reward being what its choice
+    `scores`, `values` and `rewards` `(k,)`: one number per key, the reward being what its choice
     earns. The draws come from `seed`, and always in the same order. What moves: `n`, how many
     are drawn so far, and `baseline`, which REINFORCE takes off every reward.
 
@@ -174,8 +174,8 @@ def _checked(scores: Any, values: Any, rewards: Any) -> tuple[np.ndarray, np.nda
     shapes = [row.shape for row in rows]
     if len(set(shapes)) != 1 or rows[0].ndim != 1 or rows[0].size < 2:
         raise ValueError(
-            "scores, values and rewards must be (k,), one number a key and at least two keys, but "
-            f"are {shapes[0]}, {shapes[1]} and {shapes[2]}."
+            "scores, values and rewards must be (k,), one number per key and at least two keys, "
+            f"but are {shapes[0]}, {shapes[1]} and {shapes[2]}."
         )
     if not all(np.isfinite(row).all() for row in rows):
         raise ValueError("scores, values and rewards must be finite: remove NaN and infinity.")
@@ -200,7 +200,7 @@ def _words() -> dict[str, Any]:
         "one": _("One draw"),
         "weights": _("Weights, and shares of the draws"),
         "context": _("Context after each draw"),
-        "variance": _("Variance of the gradient, for each baseline"),
+        "variance": _("Variance of the gradient, by baseline"),
         "n": _("Draws so far"),
         "baseline": _("Baseline"),
         "set": _("Set the baseline to"),
@@ -208,6 +208,7 @@ def _words() -> dict[str, Any]:
         "expected": _("Expected reward"),
         "least": _("Least variance"),
         "this": _("As set above"),
+        "again": _("Start again"),
         "numbers": _("The numbers behind the picture"),
         "quantity": _("Quantity"),
         "number": _("Number"),

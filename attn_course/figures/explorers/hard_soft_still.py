@@ -7,22 +7,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attn_course.figures.explorers.still import (
-    Place,
+    LEFT,
+    RIGHT,
+    bar,
+    circle,
+    columns,
     counted,
     element,
     exact,
     figure,
     legend,
+    levels,
     line,
+    picture,
+    round_up,
+    rule,
     scale,
     table,
+    text,
     ticks,
+    title,
+    written,
 )
 
 if TYPE_CHECKING:
     from attn_course.figures.explorers.hard_soft import HardSoftExplorer
 
-LEFT, RIGHT = 40, 628
 THICK = 56
 
 
@@ -44,22 +54,15 @@ def draw(explorer: "HardSoftExplorer") -> str:
         _picture(explorer, words),
         _quantities(explorer, words),
         _baselines(explorer, words),
-        _columns(judged, words),
-        _columns(slopes, words),
+        columns(words, judged),
+        columns(words, slopes),
     )
 
 
 def _picture(explorer: "HardSoftExplorer", words: dict[str, str]) -> str:
-    frame = {
-        "class": "picture",
-        "role": "img",
-        "aria-label": explorer.words["picture"],
-        "viewBox": "0 0 640 530",
-        "height": 530,
-    }
-    return element(
-        "svg",
-        frame,
+    return picture(
+        explorer.words,
+        530,
         *_keys(explorer, words),
         *_contexts(explorer, words),
         *_variances(explorer, words),
@@ -70,45 +73,47 @@ def _keys(explorer: "HardSoftExplorer", words: dict[str, str]) -> Iterator[str]:
     """Yield the weights as bars, the shares of the draws as lines, values and rewards below."""
     weights, shares = explorer.weights, explorer.frequencies
     x = scale((0.5, len(weights) + 0.5), (LEFT, RIGHT))
-    top = max(weights.max(), shares.max())
+    top = round_up(max(weights.max(), shares.max()))
     y = scale((0, top), (106, 26))
-    yield _word(16, words["weights"])
-    yield from _levels(y, 0, top)
+    yield title(16, words["weights"])
+    yield levels(y, ticks(0, top, count=2))
     for key, (weight, share) in enumerate(zip(weights, shares, strict=True), start=1):
-        start = x(key) - THICK / 2
-        size = {"width": THICK, "height": round(106 - y(weight), 2)}
-        yield element("rect", {"class": "bar weight", "x": start, "y": y(weight), **size})
-        mark = f"M{start - 5} {y(share)}h{THICK + 10}"
+        yield bar("bar weight", x(key), 106, y(weight), THICK)
+        mark = f"M{x(key) - THICK / 2 - 5} {y(share)}h{THICK + 10}"
         yield element("path", {"class": "slipped", "d": mark})
-    yield _rule("axis", 106)
+    yield rule("axis", 106)
     rows = {
         "l": [str(key + 1) for key in range(len(weights))],
-        "v": [f"{value:g}" for value in explorer.values],
-        "R": [f"{reward:g}" for reward in explorer.rewards],
+        "v": [written(value) for value in explorer.values],
+        "R": [written(reward) for reward in explorer.rewards],
     }
-    for row, (symbol, texts) in enumerate(rows.items()):
-        yield _text("symbol beside", LEFT - 7, 126 + 17 * row, symbol)
-        for key, text in enumerate(texts, start=1):
-            yield _text("tick below", x(key), 126 + 17 * row, text)
+    for row, (symbol, numbers) in enumerate(rows.items()):
+        yield text("symbol beside", LEFT - 7, 126 + 17 * row, symbol)
+        for key, number in enumerate(numbers, start=1):
+            yield text("tick below", x(key), 126 + 17 * row, number)
 
 
 def _contexts(explorer: "HardSoftExplorer", words: dict[str, str]) -> Iterator[str]:
     """Yield the values drawn, their mean so far, and the soft context that it nears."""
     values, n = explorer.values, explorer.n
-    x = scale((1, max(20, n)), (LEFT + 8, RIGHT - 8))
-    y = _up((min(values), max(values)), (310, 212))
+    last = min(len(explorer.uniform), max(20, int(round_up(n))))
+    x = scale((1, last), (LEFT + 8, RIGHT - 8))
+    low, high = min(values), max(values)
+    reach = (low, high) if low < high else (low - 1, high + 1)
+    y = scale(reach, (310, 212))
     drawn = explorer.choices[:n] @ np.array(values)
     means = list(enumerate(explorer.running[:n], start=1))
-    yield _word(196, words["context"])
-    yield from _levels(y, min(values), max(values))
+    yield title(196, words["context"])
+    yield levels(y, ticks(*reach, count=5))
     for i, value in enumerate(drawn, start=1):
-        yield _circle("seen", x(i), y(value), 2)
-    yield _rule("exact", y(explorer.soft))
+        yield circle("seen", x(i), y(value), 2)
+    yield rule("exact", y(explorer.soft))
     yield element("path", {"class": "fitted", "d": line((x(i), y(mean)) for i, mean in means)})
-    yield _circle("prediction", x(n), y(explorer.sampled), 6)
-    yield _rule("axis", 316)
-    yield _text("symbol beside", LEFT - 7, 334, "n")
-    yield _text("tick below", x(n), 334, str(n))
+    yield circle("prediction", x(n), y(explorer.sampled), 6)
+    yield rule("axis", 316)
+    yield text("symbol beside", LEFT - 7, 334, "n")
+    for draws, number in ticks(0, last, count=6)[1:]:
+        yield text("tick below", x(draws), 334, number)
 
 
 def _variances(explorer: "HardSoftExplorer", words: dict[str, str]) -> Iterator[str]:
@@ -122,50 +127,21 @@ def _variances(explorer: "HardSoftExplorer", words: dict[str, str]) -> Iterator[
         heights = ((float(b), of(float(b))) for b in np.linspace(low, high, 31))
         return line((x(b), y(height)) if height <= top else None for b, height in heights)
 
-    yield _word(368, words["variance"])
-    yield from _levels(y, 0, top)
-    yield _rule("axis", 484)
-    for level in ticks(low, high):
-        yield _text("tick below", x(level), 502, f"{level:g}")
-    yield _text("symbol beside", LEFT - 7, 502, "b")
+    yield title(368, words["variance"])
+    yield levels(y, ticks(0, top, count=3))
+    yield rule("axis", 484)
+    for b, number in ticks(low, high, count=6):
+        yield text("tick below", x(b), 502, number)
+    yield text("symbol beside", LEFT - 7, 502, "b")
     for symbol, b in {"J": explorer.expected_reward, "b*": explorer.best_baseline}.items():
         yield element("path", {"class": "query", "d": f"M{x(b)} {y(explorer.variance(b))}V508"})
-        yield _text("symbol below", x(b), 522, symbol)
+        yield text("symbol below", x(b), 522, symbol)
     yield element("path", {"class": "fitted", "d": curve(explorer.estimated_variance)})
     yield element("path", {"class": "exact", "d": curve(explorer.variance)})
     here = explorer.baseline
     if explorer.estimated_variance(here) <= top:
-        yield _circle("prediction", x(here), y(explorer.estimated_variance(here)), 7)
-    yield _circle("weighed", x(here), y(explorer.variance(here)), 4)
-
-
-def _up(domain: tuple[float, float], pixels: tuple[float, float]) -> Place:
-    """Return a scale that also serves when all numbers are one and the same."""
-    low, high = domain
-    return scale(domain if low < high else (low - 1, high + 1), pixels)
-
-
-def _levels(y: Place, low: float, high: float) -> Iterator[str]:
-    """Yield thin lines at round numbers."""
-    for level in ticks(low, high) if low < high else [low]:
-        yield _rule("grid", y(level))
-        yield _text("tick beside", LEFT - 7, y(level) + 4, f"{level:g}")
-
-
-def _text(kind: str, x: float, y: float, text: str) -> str:
-    return element("text", {"class": kind, "x": x, "y": y}, text)
-
-
-def _word(y: float, word: str) -> str:
-    return _text("word", LEFT, y, word)
-
-
-def _rule(kind: str, y: float) -> str:
-    return element("path", {"class": kind, "d": f"M{LEFT} {y}H{RIGHT}"})
-
-
-def _circle(kind: str, x: float, y: float, radius: float) -> str:
-    return element("circle", {"class": kind, "cx": x, "cy": y, "r": radius})
+        yield circle("prediction", x(here), y(explorer.estimated_variance(here)), 7)
+    yield circle("weighed", x(here), y(explorer.variance(here)), 4)
 
 
 def _quantities(explorer: "HardSoftExplorer", words: dict[str, str]) -> str:
@@ -196,13 +172,3 @@ def _baselines(explorer: "HardSoftExplorer", words: dict[str, str]) -> str:
     ]
     head = [words["baseline"], "b", words["true_variance"], words["estimated_variance"]]
     return table(head, rows)
-
-
-def _columns(columns: dict[str, np.ndarray], words: dict[str, str]) -> str:
-    """Return a table with a row for each key."""
-    keys = range(len(next(iter(columns.values()))))
-    rows = [
-        (str(key + 1), *(exact(column[key], name) for name, column in columns.items()))
-        for key in keys
-    ]
-    return table([words["key"], *(words[name] for name in columns)], rows)

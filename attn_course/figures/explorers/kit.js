@@ -58,9 +58,10 @@ export function toggle({ word, onInput }) {
   };
 }
 
-// A button with a symbol (maths) and a word.
+// A button with a word, and a symbol (maths) before it if there is one.
 export function button({ symbol, word, onPress }) {
-  const element = html("button", { type: "button", ...KEYS_ARE_MINE }, html("i", {}, symbol), ` ${word}`);
+  const name = symbol ? [html("i", {}, symbol), ` ${word}`] : [word];
+  const element = html("button", { type: "button", ...KEYS_ARE_MINE }, ...name);
   element.addEventListener("click", onPress);
   return element;
 }
@@ -94,6 +95,11 @@ export function rounded(number, digits) {
   return number.toFixed(digits).replace("-", "−");
 }
 
+// A number with its name, for the report.
+export function named(word, number) {
+  return html("span", {}, `${word} `, html("b", {}, short(number)));
+}
+
 // A number, a vector or a matrix in one line; a semicolon ends a row.
 export function written(value) {
   if (!Array.isArray(value)) return String(value).replace("-", "−");
@@ -106,6 +112,16 @@ export function table(head, rows) {
     html("tr", {}, html("th", { scope: "row" }, first), ...others.map(cell => html("td", {}, cell))),
   );
   return html("table", {}, html("thead", {}, header), html("tbody", {}, ...body));
+}
+
+// A table with a row for each key; `lists` has a list of numbers for each column, by its name.
+export function columns(words, lists) {
+  const names = Object.keys(lists);
+  const keys = [...lists[names[0]].keys()];
+  return table(
+    [words.key, ...names.map(name => words[name])],
+    keys.map(l => [`${l + 1}`, ...names.map(name => exact(lists[name][l], name))]),
+  );
 }
 
 // --- drawing ------------------------------------------------------------------------------------
@@ -146,6 +162,13 @@ export function ticks(low, high, count) {
   });
 }
 
+// Makes a word narrower where there is no room for it.
+export function squeeze(word, room) {
+  if (word.getComputedTextLength() <= room) return;
+  word.setAttribute("textLength", room);
+  word.setAttribute("lengthAdjust", "spacingAndGlyphs");
+}
+
 // --- arithmetic ---------------------------------------------------------------------------------
 
 export function addUp(numbers) {
@@ -163,6 +186,11 @@ export function softmax(scores, mask = scores.map(() => true), temperature = 1) 
 
 // --- all together -------------------------------------------------------------------------------
 
+// Returns the function that reads these traits, by name.
+export function reader(model, names) {
+  return () => Object.fromEntries(names.map(name => [name, model.get(name)]));
+}
+
 // Returns the function that writes a trait, for the figure and for Python.
 export function writer(model) {
   return (name, value) => {
@@ -171,36 +199,80 @@ export function writer(model) {
   };
 }
 
-// Calls `onMove(x, y, starts)`, in the picture's pixels, while a finger or mouse holds it.
-export function drag(picture, onMove) {
-  picture.addEventListener("pointerdown", event => picture.setPointerCapture(event.pointerId));
-  for (const kind of ["pointerdown", "pointermove"]) {
-    picture.addEventListener(kind, event => {
-      if (!picture.hasPointerCapture(event.pointerId)) return;
-      const { left, top } = picture.getBoundingClientRect();
-      onMove(event.clientX - left, event.clientY - top, kind === "pointerdown");
-    });
-  }
+// Returns the function that writes one entry of a trait that is a list.
+export function entryWriter(model) {
+  const write = writer(model);
+  return (name, i, value) => write(name, model.get(name).map((old, j) => (j === i ? value : old)));
 }
 
-// Puts `parts` into `el` and keeps them true to the model: `show(width)` runs when a trait in
-// `moving` changes, or the room for the picture. Returns what takes the figure down again.
-export function stage({ model, el, moving, title, picture, parts, show }) {
-  const figure = html("div", { class: "attn-explorer", role: "group", "aria-label": title }, ...parts);
+// A finger this far from where it came down, in pixels, is on its way.
+const ON_ITS_WAY = 5;
+
+// Calls `onMove(x, y, starts)`, in the picture's pixels, while a mouse or a finger holds it.
+// A finger that comes down may be about to scroll the page. So `fingers` that move "sideways", or
+// only tap, hold the picture; others do "at once", where the page is kept from scrolling, or "never".
+export function drag(picture, onMove, fingers = "sideways") {
+  let undecided = null; // where a finger came down that may yet scroll the page
+  const tell = (event, starts) => {
+    const { left, top } = picture.getBoundingClientRect();
+    onMove(event.clientX - left, event.clientY - top, starts);
+  };
+  picture.addEventListener("pointerdown", event => {
+    const isFinger = event.pointerType === "touch";
+    if (event.button !== 0 || !event.isPrimary || (isFinger && fingers === "never")) return;
+    picture.setPointerCapture(event.pointerId);
+    undecided = isFinger && fingers === "sideways" ? event : null;
+    if (!undecided) tell(event, true);
+  });
+  picture.addEventListener("pointermove", event => {
+    if (!picture.hasPointerCapture(event.pointerId)) return;
+    if (undecided) {
+      const across = Math.abs(event.clientX - undecided.clientX);
+      const along = Math.abs(event.clientY - undecided.clientY);
+      if (across < ON_ITS_WAY || across <= along) return;
+    }
+    tell(event, Boolean(undecided));
+    undecided = null;
+  });
+  picture.addEventListener("pointerup", event => {
+    if (undecided) tell(event, true); // a tap
+    undecided = null;
+  });
+  picture.addEventListener("pointercancel", () => (undecided = null)); // the page scrolls
+}
+
+// Puts a figure into `el` and keeps it true to the model: `show(width)` runs when a trait in
+// `moving` changes, or the room for the picture. Below the `parts` come the `report`, the way back
+// to the start, and the tables `behind` the picture. Returns what takes the figure down again.
+export function stage({ model, el, moving, picture, parts, report, behind, show }) {
+  const words = model.get("words");
+  const start = moving.map(name => [name, model.get(name)]);
+  const again = button({
+    word: words.again,
+    onPress() {
+      for (const [name, value] of start) model.set(name, value);
+      model.save_changes();
+    },
+  });
+  const figure = html("div", { class: "attn-explorer", role: "group", "aria-label": words.title },
+    ...parts,
+    html("div", { class: "foot" }, report, again),
+    html("details", {}, html("summary", {}, words.numbers), behind),
+  );
   let width = 640;
-  const again = () => show(width);
+  const redraw = () => show(width);
   // Drawn in the pixels that are there, so that letters keep their size on a phone.
   const room = new ResizeObserver(([entry]) => {
     width = Math.max(240, Math.round(entry.contentRect.width));
-    again();
+    redraw();
   });
   const watched = moving.map(name => `change:${name}`);
-  for (const event of watched) model.on(event, again);
-  again();
+  for (const event of watched) model.on(event, redraw);
+  redraw();
   el.replaceChildren(figure);
   room.observe(picture);
   return () => {
     room.disconnect();
-    for (const event of watched) model.off(event, again);
+    for (const event of watched) model.off(event, redraw);
   };
 }

@@ -1,5 +1,5 @@
 // Local alignment under your hand: move the window over the keys and see what the Gaussian takes.
-import { addUp, choice, counted, drag, exact, html, legend, line, rounded, roundUp, scale, short, slider, softmax, stage, svg, table, toggle, writer } from "./kit.js";
+import { addUp, choice, columns, counted, drag, exact, html, legend, line, named, reader, rounded, roundUp, scale, short, slider, softmax, stage, svg, table, toggle, writer } from "./kit.js";
 
 // --- the arithmetic, as in attn_course/alignment.py ----------------------------------------------
 
@@ -131,17 +131,13 @@ function axes(x, e, g, a, top, { words }, { scores }, width) {
 function numbers({ words, position, half_width, slip }, now) {
   const quantities = { position, half_width, sigma: now.sigma, edge: now.edge, total: now.total };
   if (slip) quantities.slip_total = now.slip_total;
-  const columns = named => table(
-    [words.key, ...Object.keys(named).map(name => words[name])],
-    now.scores.map((_, l) => [`${l + 1}`, ...Object.entries(named).map(([name, column]) => exact(column[l], name))]),
-  );
   return [
     table([words.quantity, words.number], [
       ...Object.entries(quantities).map(([name, number]) => [words[name], exact(number, name)]),
       [words.count, counted(now.count, "count")],
     ]),
-    columns({ score: now.scores, softmax: now.window, factor: now.factors, weight: now.weights }),
-    ...(slip ? [columns({ slip_weight: now.slipped })] : []), // apart: a phone has no room for it
+    columns(words, { score: now.scores, softmax: now.window, factor: now.factors, weight: now.weights }),
+    ...(slip ? [columns(words, { slip_weight: now.slipped })] : []), // apart: a phone has no room for it
   ];
 }
 
@@ -151,7 +147,7 @@ const MOVING = ["row", "position", "half_width", "spread", "renormalise", "slip"
 const FIXED = ["rows", "span", "words"];
 
 function render({ model, el }) {
-  const read = () => Object.fromEntries([...FIXED, ...MOVING].map(name => [name, model.get(name)]));
+  const read = reader(model, [...FIXED, ...MOVING]);
   const write = writer(model);
   const { words, rows, span } = read();
   const names = Object.keys(rows);
@@ -169,7 +165,6 @@ function render({ model, el }) {
   const picture = svg("svg", { class: "picture", role: "img", "aria-label": words.picture, height: HEIGHT });
   const report = html("output", { class: "report" });
   const behind = html("div", { class: "tables" });
-  const named = (word, text) => html("span", {}, `${word} `, html("b", {}, text));
 
   let room = 640;
   drag(picture, pixel => {
@@ -178,15 +173,12 @@ function render({ model, el }) {
   });
 
   return stage({
-    model, el, picture,
+    model, el, picture, report, behind,
     moving: MOVING,
-    title: words.title,
     parts: [
       key.element,
       picture,
       html("div", { class: "controls" }, ...Object.values(controls).map(control => control.element)),
-      report,
-      html("details", {}, html("summary", {}, words.numbers), behind),
     ],
     show(width) {
       room = width;
@@ -205,9 +197,9 @@ function render({ model, el }) {
       key.entries[2].hidden = !slip;
       report.replaceChildren(...(now.count > 0
         ? [
-          named(words.total, short(now.total)),
-          ...(slip ? [named(words.slip_total, short(now.slip_total))] : []),
-          named(words.edge, short(now.edge)),
+          named(words.total, now.total),
+          ...(slip ? [named(words.slip_total, now.slip_total)] : []),
+          named(words.edge, now.edge),
         ]
         : [words.nothing]));
       behind.replaceChildren(...numbers(state, now));

@@ -180,7 +180,7 @@ def _checked(scores: Any) -> list[float]:
     row = as_numpy(scores)
     if row.ndim != 1 or row.size == 0 or not np.isfinite(row).all():
         raise ValueError(
-            f"scores must be (k,), one finite number a key and at least one key, but are "
+            f"scores must be (k,), one finite number per key and at least one key, but are "
             f"{row.shape}: {row.tolist()}."
         )
     return [float(score) for score in row]
@@ -211,6 +211,7 @@ def _words() -> dict[str, Any]:
         "given": _("Yours"),
         "renormalise": _("Renormalise to a sum of 1"),
         "slip": _("Show the slip σ = D"),
+        "again": _("Start again"),
         "numbers": _("The numbers behind the picture"),
         "quantity": _("Quantity"),
         "number": _("Number"),

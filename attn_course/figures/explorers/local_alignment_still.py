@@ -7,22 +7,35 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attn_course.figures.explorers.still import (
+    LEFT,
+    RIGHT,
     Place,
+    bar,
+    beside,
+    circle,
+    columns,
     counted,
     element,
     exact,
     figure,
     legend,
+    levels,
     line,
+    picture,
+    round_up,
+    rounded,
+    rule,
     scale,
     table,
+    text,
+    title,
+    written,
 )
 
 if TYPE_CHECKING:
     from attn_course.figures.explorers.local_alignment import LocalAlignmentExplorer
 
 TOP, BOTTOM = 20, 344  # of the three rows together
-LEFT, RIGHT = 40, 628
 THICK = 24
 
 
@@ -33,7 +46,7 @@ def draw(explorer: "LocalAlignmentExplorer") -> str:
     slipped = []
     if explorer.slip:
         signs["slipped"] = words["slipped"]
-        slipped = [_columns({"slip_weight": explorer.slip_weights}, words)]
+        slipped = [columns(words, {"slip_weight": explorer.slip_weights})]
     keys = {
         "score": explorer.scores,
         "softmax": explorer.window,
@@ -45,27 +58,20 @@ def draw(explorer: "LocalAlignmentExplorer") -> str:
         legend({**signs, "void": words["void"]}),
         _picture(explorer, words),
         _quantities(explorer, words),
-        _columns(keys, words),
+        columns(words, keys),
         *slipped,
     )
 
 
 def _picture(explorer: "LocalAlignmentExplorer", words: dict[str, str]) -> str:
-    frame = {
-        "class": "picture",
-        "role": "img",
-        "aria-label": explorer.words["picture"],
-        "viewBox": "0 0 640 436",
-        "height": 436,
-    }
     low, high = explorer.span
     x = scale((low, high), (LEFT, RIGHT))
     edges = (explorer.position - explorer.half_width, explorer.position + explorer.half_width)
     keys = len(explorer.scores)
     at = x(explorer.position)
-    return element(
-        "svg",
-        frame,
+    return picture(
+        explorer.words,
+        436,
         *_plate("void", x, (low, 0.5), explorer.span),
         *_plate("void", x, (keys + 0.5, high), explorer.span),
         *_plate("band", x, edges, explorer.span),
@@ -81,10 +87,10 @@ def _scores(explorer: "LocalAlignmentExplorer", words: dict[str, str], x: Place)
     scores = explorer.scores
     reach = (min(0.0, scores.min()), max(0.0, scores.max()))
     y = scale(reach if reach[0] < reach[1] else (-1, 1), (88, 26))
-    yield from _title(16, words["scores"])
-    yield from _rule("axis", y(0), "0")
+    yield title(16, words["scores"])
+    yield rule("axis", y(0)) + beside(y(0), "0")
     for key, (score, inside) in enumerate(zip(scores, explorer.inside, strict=True), start=1):
-        yield _bar("bar" if inside else "bar away", x(key), y(0), y(score))
+        yield bar("bar" if inside else "bar away", x(key), y(0), y(score), THICK)
 
 
 def _bell(explorer: "LocalAlignmentExplorer", words: dict[str, str], x: Place) -> Iterator[str]:
@@ -95,37 +101,37 @@ def _bell(explorer: "LocalAlignmentExplorer", words: dict[str, str], x: Place) -
     places = np.linspace(low, high, 81) if low < high else np.array([])
     heights = np.exp(-((places - explorer.position) ** 2) / (2 * explorer.sigma**2))
     curve = line((x(at), y(height)) for at, height in zip(places, heights, strict=True))
-    yield from _title(114, words["gaussian"])
-    yield from _rule("grid", y(1), "1")
-    yield from _rule("axis", y(0), "0")
+    yield title(114, words["gaussian"])
+    yield levels(y, [(1, "1")])
+    yield rule("axis", y(0)) + beside(y(0), "0")
     yield element("path", {"class": "fitted", "d": curve})
     for key in np.flatnonzero(explorer.inside).tolist():
-        place = {"cx": x(key + 1), "cy": y(explorer.factors[key])}
-        yield element("circle", {"class": "weighed", **place, "r": 4})
+        yield circle("weighed", x(key + 1), y(explorer.factors[key]), 4)
 
 
 def _weights(explorer: "LocalAlignmentExplorer", words: dict[str, str], x: Place) -> Iterator[str]:
     window, weights, slipped = explorer.window, explorer.weights, explorer.slip_weights
     largest = max(window.max(), weights.max(), slipped.max() if explorer.slip else 0)
-    y = scale((0, largest or 1), (BOTTOM, 232))
-    yield from _title(222, words["weights"])
-    yield from _rule("axis", BOTTOM, "0")
+    top = round_up(largest) if largest else 1.0
+    y = scale((0, top), (BOTTOM, 232))
+    yield title(222, words["weights"])
+    yield levels(y, [(top, written(top))])
+    yield rule("axis", BOTTOM) + beside(BOTTOM, "0")
     for key in range(len(weights)):
         centre = x(key + 1)
-        yield _bar("bar weight", centre, BOTTOM, y(weights[key]))
-        yield _bar("hollow", centre, BOTTOM, y(window[key]))
+        yield bar("bar weight", centre, BOTTOM, y(weights[key]), THICK)
+        yield bar("hollow", centre, BOTTOM, y(window[key]), THICK)
         if explorer.slip and explorer.inside[key]:
             mark = f"M{centre - THICK / 2 - 2} {y(slipped[key])}h{THICK + 4}"
             yield element("path", {"class": "slipped", "d": mark})
-        yield element("text", {"class": "tick below", "x": centre, "y": BOTTOM + 18}, str(key + 1))
-    yield element("text", {"class": "tick beside", "x": 33, "y": BOTTOM + 18}, words["key"])
+        yield text("tick below", centre, BOTTOM + 18, str(key + 1))
+    yield text("tick beside", LEFT - 7, BOTTOM + 18, words["key"])
 
 
 def _sum(explorer: "LocalAlignmentExplorer", words: dict[str, str]) -> Iterator[str]:
     """Yield the sum of the weights as a part of 1."""
-    yield from _title(396, words["total"])
-    total = f"{explorer.total:.4f}"
-    yield element("text", {"class": "word end", "x": RIGHT, "y": 396}, total)
+    yield title(396, words["total"])
+    yield text("word end", RIGHT, 396, rounded(explorer.total, 4))
     for kind, part in (("bar weight", explorer.total), ("hollow", 1.0)):
         size = {"width": round(part * (RIGHT - LEFT), 2), "height": 14}
         yield element("rect", {"class": kind, "x": LEFT, "y": 406, **size})
@@ -136,20 +142,6 @@ def _plate(kind: str, x: Place, ends: tuple[float, float], span: list[float]) ->
     if start < end:
         size = {"width": round(end - start, 2), "height": BOTTOM - TOP}
         yield element("rect", {"class": kind, "x": start, "y": TOP, **size})
-
-
-def _bar(kind: str, centre: float, base: float, tip: float) -> str:
-    size = {"width": THICK, "height": round(abs(base - tip), 2)}
-    return element("rect", {"class": kind, "x": centre - THICK / 2, "y": min(base, tip), **size})
-
-
-def _title(y: float, word: str) -> Iterator[str]:
-    yield element("text", {"class": "word", "x": LEFT, "y": y}, word)
-
-
-def _rule(kind: str, y: float, number: str) -> Iterator[str]:
-    yield element("path", {"class": kind, "d": f"M{LEFT} {y}H{RIGHT}"})
-    yield element("text", {"class": "tick beside", "x": LEFT - 7, "y": y + 4}, number)
 
 
 def _quantities(explorer: "LocalAlignmentExplorer", words: dict[str, str]) -> str:
@@ -165,12 +157,3 @@ def _quantities(explorer: "LocalAlignmentExplorer", words: dict[str, str]) -> st
     rows = [(words[name], exact(number, name)) for name, number in numbers.items()]
     rows.append((words["count"], counted(explorer.inside.sum(), "count")))
     return table([words["quantity"], words["number"]], rows)
-
-
-def _columns(columns: dict[str, np.ndarray], words: dict[str, str]) -> str:
-    """Return a table with a row for each key."""
-    rows = [
-        (str(key + 1), *(exact(column[key], name) for name, column in columns.items()))
-        for key in range(len(next(iter(columns.values()))))
-    ]
-    return table([words["key"], *(words[name] for name in columns)], rows)

@@ -1,5 +1,5 @@
-// One weight a position, or one for every feature: pull the columns apart and see.
-import { addUp, choice, exact, html, rounded, slider, softmax, stage, svg, table, writer, written } from "./kit.js";
+// One weight per position, or one for every feature: pull the columns apart and see.
+import { addUp, choice, exact, html, reader, rounded, slider, softmax, squeeze, stage, svg, table, writer, written } from "./kit.js";
 
 // --- the arithmetic, as in attn_course/dimensionality.py -----------------------------------------
 
@@ -83,13 +83,6 @@ function draw(picture, width, { names, aspects, values, normalise, words }, now)
   for (const name of picture.querySelectorAll(".feature")) squeeze(name, room - 5);
 }
 
-// Makes a word narrower where its column has no room for it.
-function squeeze(word, room) {
-  if (word.getComputedTextLength() <= room) return;
-  word.setAttribute("textLength", room);
-  word.setAttribute("lengthAdjust", "spacingAndGlyphs");
-}
-
 // --- the numbers behind it -----------------------------------------------------------------------
 
 function numbers({ words, names, aspects, parameters }, now) {
@@ -111,7 +104,7 @@ const MOVING = ["spread", "query", "normalise"];
 const FIXED = ["names", "aspects", "values", "parameters", "words"];
 
 function render({ model, el }) {
-  const read = () => Object.fromEntries([...FIXED, ...MOVING].map(name => [name, model.get(name)]));
+  const read = reader(model, [...FIXED, ...MOVING]);
   const write = writer(model);
   const { words, names } = read();
 
@@ -144,12 +137,10 @@ function render({ model, el }) {
   }
 
   return stage({
-    model, el, moving: MOVING, title: words.title, picture, show,
+    model, el, moving: MOVING, picture, report, behind, show,
     parts: [
       picture,
       html("div", { class: "controls" }, ...Object.values(controls).map(control => control.element)),
-      report,
-      html("details", {}, html("summary", {}, words.numbers), behind),
     ],
   });
 }

@@ -122,7 +122,8 @@ def _words() -> dict[str, Any]:
         "positions": _("over the positions"),
         "features": _("over the features: a slip"),
         "same": _(
-            "All columns of weights are equal: one weight a position, single-dimensional attention."
+            "All columns of weights are equal: one weight per position, as in single-dimensional "
+            "attention."
         ),
         "right": _(
             "Each column adds up to 1: every entry of the context is an average of its column of "
@@ -132,6 +133,7 @@ def _words() -> dict[str, Any]:
             "Each row adds up to 1 and no column does: no entry of the context is an average, and "
             "the positions no longer compete."
         ),
+        "again": _("Start again"),
         "numbers": _("The numbers behind the picture"),
         "position": _("Position"),
         "parameter": _("Parameter"),

@@ -3,7 +3,16 @@
 from html import escape
 from typing import TYPE_CHECKING
 
-from attn_course.figures.explorers.still import element, exact, figure, table, written
+from attn_course.figures.explorers.still import (
+    element,
+    exact,
+    figure,
+    picture,
+    rounded,
+    table,
+    text,
+    written,
+)
 
 if TYPE_CHECKING:
     from attn_course.figures.explorers.multi_dimensional import MultiDimensionalExplorer
@@ -29,14 +38,6 @@ def _picture(explorer: "MultiDimensionalExplorer", words: dict[str, str]) -> str
     positions, width = len(explorer.names), len(explorer.aspects)
     room = (RIGHT - LEFT) / (2 * width + GAP)
     under = TOP + positions * ROW
-    frame = {
-        "class": "picture chart",
-        "role": "img",
-        "aria-label": explorer.words["picture"],
-        "viewBox": f"0 0 {RIGHT} {under + 52}",
-        "height": under + 52,
-    }
-
     second = width + GAP  # where the values start
     across, down = ("below", "below sure")
     if explorer.normalise == "features":
@@ -44,6 +45,9 @@ def _picture(explorer: "MultiDimensionalExplorer", words: dict[str, str]) -> str
 
     def middle(column: float) -> float:
         return round(LEFT + (column + 0.5) * room, 2)
+
+    def line(row: int) -> int:
+        return TOP + row * ROW + 20
 
     def cell(kind: str, column: float, row: int, number: float, strength: float) -> str:
         box = {
@@ -54,39 +58,31 @@ def _picture(explorer: "MultiDimensionalExplorer", words: dict[str, str]) -> str
             "height": ROW - 2,
             "fill-opacity": round(strength, 4),
         }
-        digits = 2 if kind == "weight" else 0
-        written_number = f"{number:.{digits}f}"
-        return element("rect", box) + _text(
-            "below ink", middle(column), TOP + row * ROW + 20, written_number
-        )
+        shown = rounded(number, 2 if kind == "weight" else 0)
+        return element("rect", box) + text("below ink", middle(column), line(row), shown)
 
     between = middle(width + (GAP - 1) / 2)
     parts = [
-        _text("below", middle((width - 1) / 2), 16, words["weights"]),
-        _text("below", middle(second + (width - 1) / 2), 16, words["values"]),
-        _text("below", between, 36, words["sum"]),
-        _text("word", 0, under + 24, words["sum"]),
-        _text("below", middle(second + (width - 1) / 2), under + 44, words["context"]),
+        text("below", middle((width - 1) / 2), 16, words["weights"]),
+        text("below", middle(second + (width - 1) / 2), 16, words["values"]),
+        text("below", between, 36, words["sum"]),
+        text("word", 0, under + 24, words["sum"]),
+        text("below", middle(second + (width - 1) / 2), under + 44, words["context"]),
     ]
     for i, aspect in enumerate(explorer.aspects):
-        parts += [_text("below", middle(at), 36, escape(aspect)) for at in (i, second + i)]
+        parts += [text("below", middle(at), 36, escape(aspect)) for at in (i, second + i)]
         parts += [
-            _text(down, middle(i), under + 24, f"{weights[:, i].sum():.2f}"),
-            _text("answer", middle(second + i), under + 24, f"{explorer.context[i]:.2f}"),
+            text(down, middle(i), under + 24, rounded(weights[:, i].sum(), 2)),
+            text("answer", middle(second + i), under + 24, rounded(explorer.context[i], 2)),
         ]
     for row, word in enumerate(explorer.names):
-        parts.append(_text("word", 0, TOP + row * ROW + 20, escape(word)))
-        total = f"{weights[row].sum():.2f}"
-        parts.append(_text(across, between, TOP + row * ROW + 20, total))
+        parts.append(text("word", 0, line(row), escape(word)))
+        parts.append(text(across, between, line(row), rounded(weights[row].sum(), 2)))
         for i in range(width):
             weight, value = weights[row, i], values[row][i]
             parts.append(cell("weight", i, row, weight, 0.5 * weight))
             parts.append(cell("value", second + i, row, value, 0.14 * value))
-    return element("svg", frame, *parts)
-
-
-def _text(kind: str, x: float, y: float, word: str) -> str:
-    return element("text", {"class": kind, "x": x, "y": y}, word)
+    return picture(explorer.words, under + 52, *parts, kind="chart")
 
 
 def _weights(explorer: "MultiDimensionalExplorer", words: dict[str, str]) -> str:

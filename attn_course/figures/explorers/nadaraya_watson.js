@@ -1,5 +1,5 @@
 // Nadaraya–Watson regression under your hand: move w and the query, see curve and weights move.
-import { choice, exact, html, line, rounded, roundUp, scale, short, slider, svg, table, ticks, toggle } from "./kit.js";
+import { addUp, choice, drag, exact, html, legend, line, named, reader, rounded, roundUp, scale, slider, stage, svg, table, ticks, toggle, writer } from "./kit.js";
 
 // --- the arithmetic, as in attn_course/nadaraya_watson.py ----------------------------------------
 
@@ -12,17 +12,15 @@ const KERNELS = {
   epanechnikov: u => Math.max(0, 1 - u * u),
 };
 
-const sum = numbers => numbers.reduce((total, number) => total + number, 0);
-
 // Weights, their sum (0 where no key is in reach, else 1) and the prediction for one query.
 // `left` is the place of the key to leave out.
 function attend(query, { inputs, targets, w, kernel }, left = -1) {
   const u = inputs.map(key => w * (query - key));
   const nearest = Math.min(...u.map((distance, i) => (i === left ? Infinity : Math.abs(distance))));
   const heights = u.map((distance, i) => (i === left ? 0 : KERNELS[kernel](distance, nearest)));
-  const whole = sum(heights);
+  const whole = addUp(heights);
   const weights = heights.map(height => (whole > 0 ? height / whole : 0));
-  return { weights, total: sum(weights), prediction: sum(weights.map((a, i) => a * targets[i])) };
+  return { weights, total: addUp(weights), prediction: addUp(weights.map((a, i) => a * targets[i])) };
 }
 
 function compute(state) {
@@ -32,7 +30,7 @@ function compute(state) {
     ...attend(query, state, leave_one_out ? inputs.indexOf(query) : -1),
     curve: grid.map(x => attend(x, state)),
     fits,
-    loss: 0.5 * sum(fits.map(({ prediction }, n) => (prediction - targets[n]) ** 2)),
+    loss: 0.5 * addUp(fits.map(({ prediction }, n) => (prediction - targets[n]) ** 2)),
   };
 }
 
@@ -43,8 +41,10 @@ const CURVE = { top: 28, bottom: 262 }; // above it the prediction, in a number
 const WEIGHTS = { top: 296, bottom: 368 };
 const MARGIN = { left: 40, right: 12 };
 
+const across = (span, width) => scale(span, [MARGIN.left + 6, width - MARGIN.right - 6]);
+
 function draw(picture, width, state, now) {
-  const x = scale(state.span, [MARGIN.left + 6, width - MARGIN.right - 6]);
+  const x = across(state.span, width);
   const y = scale(state.height, [CURVE.bottom, CURVE.top]);
   const largest = Math.max(...now.weights);
   const top = largest > 0 ? roundUp(largest) : 1;
@@ -127,25 +127,14 @@ function numbers(state, now) {
   ];
 }
 
-function legend({ words, truth }) {
-  const entry = (kind, word) => html("span", {}, html("span", { class: `sign ${kind}` }), word);
-  const entries = ["seen", ...(truth.length ? ["truth"] : []), "fitted"].map(kind => entry(kind, words[kind]));
-  const refit = entry("refit", words.refit);
-  return { element: html("p", { class: "legend" }, ...entries, refit), refit };
-}
-
 // --- all together --------------------------------------------------------------------------------
 
 const MOVING = ["w", "query", "kernel", "leave_one_out"];
 const FIXED = ["inputs", "targets", "span", "height", "grid", "truth", "words"];
 
 function render({ model, el }) {
-  const read = () => Object.fromEntries([...FIXED, ...MOVING].map(name => [name, model.get(name)]));
-  const write = (name, value) => {
-    model.set(name, value);
-    model.save_changes();
-  };
-
+  const read = reader(model, [...FIXED, ...MOVING]);
+  const write = writer(model);
   const { words, w, span, truth } = read();
   const kernels = Object.keys(KERNELS).map(name => [name, words[name]]);
   const widest = Math.max(20, w);
@@ -175,19 +164,15 @@ function render({ model, el }) {
   };
 
   const picture = svg("svg", { class: "picture", role: "img", "aria-label": words.picture, height: HEIGHT });
-  const key = legend({ words, truth });
+  const kinds = ["seen", ...(truth.length ? ["truth"] : []), "fitted", "refit"];
+  const key = legend(kinds.map(kind => [kind, words[kind]]));
+  const refit = key.entries.at(-1);
   const report = html("output", { class: "report" });
   const behind = html("div", { class: "tables" });
-  const figure = html("div", { class: "attn-explorer", role: "group", "aria-label": words.title },
-    key.element,
-    picture,
-    html("div", { class: "controls" }, ...Object.values(controls).map(control => control.element)),
-    report,
-    html("details", {}, html("summary", {}, words.numbers), behind),
-  );
 
-  let width = 640;
-  function show() {
+  let drawnWidth = 640;
+  function show(width) {
+    drawnWidth = width;
     const state = read();
     const now = compute(state);
     draw(picture, width, state, now);
@@ -202,40 +187,24 @@ function render({ model, el }) {
     });
     controls.kernel.show(state.kernel);
     controls.leave.show(state.leave_one_out);
-    key.refit.hidden = !state.leave_one_out;
+    refit.hidden = !state.leave_one_out;
     report.replaceChildren(...(now.total > 0
       ? [named(words.prediction, now.prediction), named(words.loss, now.loss)]
       : [words.nothing]));
     behind.replaceChildren(...numbers(state, now));
   }
 
-  const named = (word, number) => html("span", {}, `${word} `, html("b", {}, short(number)));
-
   // The query also follows a finger or mouse in the picture; the slider serves the keyboard.
-  picture.addEventListener("pointerdown", event => picture.setPointerCapture(event.pointerId));
-  for (const kind of ["pointerdown", "pointermove"]) {
-    picture.addEventListener(kind, event => {
-      if (!picture.hasPointerCapture(event.pointerId)) return;
-      const x = scale(span, [MARGIN.left + 6, width - MARGIN.right - 6]);
-      const pixel = event.clientX - picture.getBoundingClientRect().left;
-      goTo(Number(x.invert(pixel).toFixed(2)));
-    });
-  }
+  drag(picture, pixel => goTo(Number(across(span, drawnWidth).invert(pixel).toFixed(2))));
 
-  const watched = MOVING.map(name => `change:${name}`);
-  for (const event of watched) model.on(event, show);
-  // Drawn in the pixels that are there, so that letters keep their size on a phone.
-  const room = new ResizeObserver(([entry]) => {
-    width = Math.max(260, Math.round(entry.contentRect.width));
-    show();
+  return stage({
+    model, el, moving: MOVING, picture, report, behind, show,
+    parts: [
+      key.element,
+      picture,
+      html("div", { class: "controls" }, ...Object.values(controls).map(control => control.element)),
+    ],
   });
-  show();
-  el.replaceChildren(figure);
-  room.observe(figure);
-  return () => {
-    room.disconnect();
-    for (const event of watched) model.off(event, show);
-  };
 }
 
 export default { render };

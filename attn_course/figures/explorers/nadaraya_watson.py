@@ -143,7 +143,7 @@ def _checked(inputs: Array, targets: Array) -> tuple[np.ndarray, np.ndarray]:
     x, y = as_numpy(inputs), as_numpy(targets)
     if x.ndim != 1 or x.shape != y.shape or x.size == 0:
         raise ValueError(
-            "inputs and targets must be (n,), one number a point and at least one point, but "
+            "inputs and targets must be (n,), one number per point and at least one point, but "
             f"inputs are {x.shape} and targets {y.shape}."
         )
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
@@ -184,6 +184,7 @@ def _words() -> dict[str, Any]:
         "triangular": _("Triangular"),
         "epanechnikov": _("Epanechnikov"),
         "leave_one_out": _("Leave one out: no point looks at itself"),
+        "again": _("Start again"),
         "numbers": _("The numbers behind the picture"),
         "quantity": _("Quantity"),
         "number": _("Number"),

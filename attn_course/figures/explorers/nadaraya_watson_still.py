@@ -5,48 +5,54 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attn_course.figures.explorers.still import element, exact, line, scale, table, ticks
+from attn_course.figures.explorers.still import (
+    LEFT,
+    RIGHT,
+    beside,
+    circle,
+    element,
+    exact,
+    figure,
+    legend,
+    levels,
+    line,
+    picture,
+    round_up,
+    rounded,
+    rule,
+    scale,
+    table,
+    text,
+    ticks,
+    title,
+    written,
+)
 
 if TYPE_CHECKING:
     from attn_course.figures.explorers.nadaraya_watson import NadarayaWatsonExplorer
+
+FLOOR = 368  # where the weights stand
 
 
 def draw(explorer: "NadarayaWatsonExplorer") -> str:
     """Return legend, picture and tables as markup."""
     words = {name: escape(word) for name, word in explorer.words.items()}
-    group = {
-        "class": "attn-explorer still",
-        "role": "group",
-        "aria-label": explorer.words["title"],
-    }
-    tables = element(
-        "div", {"class": "tables"}, _quantities(explorer, words), _largest(explorer, words)
-    )
-    numbers = element("details", {}, element("summary", {}, words["numbers"]), tables)
-    return element("div", group, _legend(explorer, words), _picture(explorer), numbers)
-
-
-def _legend(explorer: "NadarayaWatsonExplorer", words: dict[str, str]) -> str:
     kinds = ("seen", "truth", "fitted") if explorer.truth else ("seen", "fitted")
-    entries = (
-        element("span", {}, element("span", {"class": f"sign {kind}"}), words[kind])
-        for kind in kinds
+    return figure(
+        explorer.words,
+        legend({kind: words[kind] for kind in kinds}),
+        _picture(explorer, words),
+        _quantities(explorer, words),
+        _largest(explorer, words),
     )
-    return element("p", {"class": "legend"}, *entries)
 
 
-def _picture(explorer: "NadarayaWatsonExplorer") -> str:
-    frame = {
-        "class": "picture",
-        "role": "img",
-        "aria-label": explorer.words["picture"],
-        "viewBox": "0 0 640 400",
-        "height": 400,
-    }
-    x = scale(explorer.span, (46, 622))
+def _picture(explorer: "NadarayaWatsonExplorer", words: dict[str, str]) -> str:
+    x = scale(explorer.span, (LEFT + 6, RIGHT - 6))
     y = scale(explorer.height, (262, 28))
     weights = explorer.weights
-    h = scale((0, weights.max() or 1), (368, 300))
+    top = round_up(weights.max()) if weights.any() else 1.0
+    h = scale((0, top), (FLOOR, 296))
     points = list(zip(explorer.inputs, explorer.targets, weights, strict=True))
     truth = [(x(at), y(f)) for at, f in zip(explorer.grid, explorer.truth, strict=False)]
     fitted = [
@@ -54,30 +60,31 @@ def _picture(explorer: "NadarayaWatsonExplorer") -> str:
         for at, f in zip(explorer.grid, explorer.curve, strict=True)
     ]
     query = x(explorer.query)
-    return element(
-        "svg",
-        frame,
-        element("path", {"class": "axis", "d": "M40 368H628"}),
-        *(_label("below", x(at), 386, at) for at in ticks(*explorer.span)),
-        *(_label("beside", 33, y(f) + 4, f) for f in ticks(*explorer.height)),
+    prediction = [
+        circle("prediction", query, y(explorer.prediction), 7),
+        text("answer", query, 18, rounded(explorer.prediction, 2)),
+    ]
+    return picture(
+        explorer.words,
+        400,
+        levels(y, ticks(*explorer.height, count=5)),
+        title(284, words["weights"]),
+        levels(h, [(top, written(top))]),
+        rule("axis", FLOOR) + beside(FLOOR, "0"),
+        *(
+            text("tick below", x(at), FLOOR + 18, number)
+            for at, number in ticks(*explorer.span, count=6)
+        ),
         element("path", {"class": "truth", "d": line(truth)}),
         element("path", {"class": "fitted", "d": line(fitted)}),
-        *(_circle("seen", x(key), y(value), 3.5) for key, value, _ in points),
-        element("path", {"class": "query", "d": f"M{query} 28V368"}),
+        *(circle("seen", x(key), y(value), 3.5) for key, value, _ in points),
+        element("path", {"class": "query", "d": f"M{query} 28V{FLOOR}"}),
         *(
-            element("path", {"class": "stem", "d": f"M{x(key)} 368V{h(weight)}"})
+            element("path", {"class": "stem", "d": f"M{x(key)} {FLOOR}V{h(weight)}"})
             for key, _, weight in points
         ),
-        _circle("prediction", query, y(explorer.prediction), 7) if weights.any() else "",
+        *(prediction if weights.any() else []),
     )
-
-
-def _label(where: str, x: float, y: float, number: float) -> str:
-    return element("text", {"class": f"tick {where}", "x": x, "y": y}, f"{number:g}")
-
-
-def _circle(kind: str, x: float, y: float, radius: float) -> str:
-    return element("circle", {"class": kind, "cx": x, "cy": y, "r": radius})
 
 
 def _quantities(explorer: "NadarayaWatsonExplorer", words: dict[str, str]) -> str:

@@ -1,5 +1,5 @@
 // Seven scores under your hand: drag a query and a key, see every score of chapter 2 follow.
-import { addUp, choice, counted, drag, exact, html, rounded, scale, slider, stage, svg, table, writer, written } from "./kit.js";
+import { addUp, choice, counted, drag, entryWriter, exact, html, named, reader, rounded, scale, slider, stage, svg, table, writer, written } from "./kit.js";
 
 // --- the arithmetic, as in attn_course/scoring.py ------------------------------------------------
 
@@ -34,12 +34,15 @@ function widened({ query, key, d_k, parameters: { W, b, W_q, W_k } }) {
   };
 }
 
+// Sums that cancel leave a rest of rounding: 0 to whoever reads it.
+const NOISE = 1e-12;
+
 function compute(state) {
   const { w, b_activated, b_additive } = state.parameters;
   const { q, k, Wq, b, W_q, W_k } = widened(state);
   const fromKey = times(W_k, k);
   const hidden = times(W_q, q).map((entry, i) => Math.tanh(entry + fromKey[i] + b_additive[i]));
-  return {
+  const scores = {
     additive: inner(w, hidden),
     dot: inner(q, k),
     scaled_dot: inner(q, k) / Math.sqrt(state.d_k),
@@ -48,12 +51,16 @@ function compute(state) {
     activated_general: Math.tanh(inner(k, Wq) + b_activated),
     similarity: SIMILARITIES[state.similarity](q, k),
   };
+  return Object.fromEntries(
+    Object.entries(scores).map(([name, score]) => [name, Math.abs(score) < NOISE ? 0 : score]),
+  );
 }
 
 // --- the picture ---------------------------------------------------------------------------------
 
 const SIDE = 300;
-const EDGE = 14;
+const EDGE = 26; // a name beside the tip of an arrow has room
+const GRIP = 20; // how near its tip an arrow is taken hold of
 
 // The plane is a square in the middle of the room there is.
 function plane(width, reach) {
@@ -82,10 +89,10 @@ function draw(scene, { x, y }, { reach }) {
 function arrow(kind, symbol) {
   const shaft = svg("path", { class: `arrow ${kind}` });
   const tip = svg("circle", { class: `tip ${kind}`, r: 6 });
-  const grip = svg("circle", { class: "grip", r: 20 });
+  const grip = svg("circle", { class: "grip", r: GRIP });
   const name = svg("text", { class: `vector-name ${kind}` }, symbol);
   // Or the page would scroll and the tip be let go; style sheets can't say so inside a picture.
-  grip.addEventListener("touchstart", event => event.preventDefault(), { passive: false });
+  grip.addEventListener("touchstart", event => event.cancelable && event.preventDefault(), { passive: false });
   return {
     element: svg("g", {}, shaft, tip, name, grip),
     show({ x, y }, [across, up]) {
@@ -100,9 +107,6 @@ function arrow(kind, symbol) {
     },
   };
 }
-
-// What is left of sums that cancel: 0 to whoever reads it.
-const NOISE = 1e-12;
 
 // --- the scores ----------------------------------------------------------------------------------
 
@@ -128,7 +132,7 @@ function bars({ words, formulas, similarity }, now) {
     Object.entries(now).map(([name, score]) => [
       html("span", {}, words[name], html("span", { class: "formula" }, formula(name))),
       bar(name, score / LONGEST),
-      exact(Math.abs(score) < NOISE ? 0 : score, name),
+      exact(score, name),
     ]),
   );
 }
@@ -157,9 +161,9 @@ const MOVING = ["query", "key", "d_k", "similarity"];
 const FIXED = ["parameters", "formulas", "widths", "reach", "words"];
 
 function render({ model, el }) {
-  const read = () => Object.fromEntries([...FIXED, ...MOVING].map(name => [name, model.get(name)]));
+  const read = reader(model, [...FIXED, ...MOVING]);
   const write = writer(model);
-  const put = (name, i, value) => write(name, model.get(name).map((old, j) => (j === i ? value : old)));
+  const put = entryWriter(model);
   const { words, widths, reach } = read();
 
   const entries = ["query", "key"].flatMap(name => [0, 1].map(i => ({
@@ -183,6 +187,7 @@ function render({ model, el }) {
   const picture = svg("svg", { class: "picture plane", role: "img", "aria-label": words.picture, height: SIDE },
     scene, ...Object.values(arrows).map(({ element }) => element));
   const scores = html("div", { class: "bars" });
+  const report = html("output", { class: "unseen" }); // the table shows it already
   const behind = html("div", { class: "tables" });
 
   let places = plane(SIDE, reach);
@@ -197,7 +202,9 @@ function render({ model, el }) {
     }
     width.show({ min: 0, max: widths.length - 1, step: 1, value: widths.indexOf(state.d_k), text: `${state.d_k}` });
     kind.show(state.similarity);
-    scores.replaceChildren(bars(state, compute(state)));
+    const now = compute(state);
+    scores.replaceChildren(bars(state, now));
+    report.replaceChildren(named(words.dot, now.dot), ", ", named(words.scaled_dot, now.scaled_dot));
     behind.replaceChildren(...numbers(state));
   }
 
@@ -207,21 +214,21 @@ function render({ model, el }) {
     if (starts) {
       const far = name => Math.hypot(x - places.x(model.get(name)[0]), y - places.y(model.get(name)[1]));
       const nearest = far("query") <= far("key") ? "query" : "key";
-      held = far(nearest) <= 24 ? nearest : null;
+      held = far(nearest) <= GRIP ? nearest : null;
+      return; // to touch a tip beside its middle is not yet to move it
     }
     if (!held) return;
     const inside = entry => Number(Math.min(reach, Math.max(-reach, entry)).toFixed(1));
     write(held, [inside(places.x.invert(x)), inside(places.y.invert(y))]);
-  });
+  }, "at once");
 
   return stage({
-    model, el, moving: MOVING, title: words.title, picture, show,
+    model, el, moving: MOVING, picture, report, behind, show,
     parts: [
       html("div", { class: "pair" }, picture, scores),
       html("div", { class: "controls two" }, ...entries.map(({ control }) => control.element)),
       html("div", { class: "controls" }, width.element, kind.element),
       html("p", { class: "note" }, words.note),
-      html("details", {}, html("summary", {}, words.numbers), behind),
     ],
   });
 }

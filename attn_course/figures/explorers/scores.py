@@ -176,8 +176,11 @@ def _words() -> dict[str, Any]:
         "note": _(
             "A wider query and key repeat the two entries you see. In the key some copies change "
             "sign, so that agreement outweighs disagreement only as far as it does by chance: "
-            "by the square root of the number of copies."
+            "by the square root of the number of copies. So above width 2 the key is no longer the "
+            "arrow you see: two arrows that coincide have a cosine of 1 at width 2, and of 1/8 at "
+            "width 128."
         ),
+        "again": _("Start again"),
         "numbers": _("The parameters behind the learned scores"),
         "parameter": _("Parameter"),
         "belongs": _("Score"),

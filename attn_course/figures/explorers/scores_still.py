@@ -2,15 +2,20 @@
 
 from html import escape
 from math import floor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attn_course.figures.explorers.still import (
+    Place,
+    circle,
     counted,
     element,
     exact,
     figure,
+    picture,
+    rounded,
     scale,
     table,
+    text,
     written,
 )
 
@@ -18,6 +23,7 @@ if TYPE_CHECKING:
     from attn_course.figures.explorers.scores import ScoresExplorer
 
 SIDE = 300
+EDGE = 26  # a name beside the tip of an arrow has room
 LONGEST = 10  # the longest bar: where scores differ by more, a softmax has no choice left
 
 
@@ -33,33 +39,37 @@ def draw(explorer: "ScoresExplorer") -> str:
 
 
 def _picture(explorer: "ScoresExplorer") -> str:
-    frame = {
-        "class": "picture plane",
-        "role": "img",
-        "aria-label": explorer.words["picture"],
-        "viewBox": f"0 0 {SIDE} {SIDE}",
-        "height": SIDE,
-    }
-    x = scale((-explorer.reach, explorer.reach), (14, SIDE - 14))
-    y = scale((-explorer.reach, explorer.reach), (SIDE - 14, 14))
-    whole = range(-floor(explorer.reach), floor(explorer.reach) + 1)
-    rules = [f"M{x(at)} 14V{SIDE - 14}M14 {y(at)}H{SIDE - 14}" for at in whole]
-    return element(
-        "svg",
-        frame,
+    reach, near, far = explorer.reach, EDGE, SIDE - EDGE
+    x = scale((-reach, reach), (near, far))
+    y = scale((-reach, reach), (far, near))
+    whole = range(-floor(reach), floor(reach) + 1)
+    rules = [f"M{x(at)} {near}V{far}M{near} {y(at)}H{far}" for at in whole]
+    marks = [
+        text("tick below", x(at), y(0) + 15, rounded(at, 0))
+        + text("tick beside", x(0) - 5, y(at) + 4, rounded(at, 0))
+        for at in (-reach + 1, reach - 1)
+    ]
+    return picture(
+        explorer.words,
+        SIDE,
         element("path", {"class": "grid", "d": "".join(rules)}),
-        element("path", {"class": "axis", "d": f"M{x(0)} 14V{SIDE - 14}M14 {y(0)}H{SIDE - 14}"}),
+        element("path", {"class": "axis", "d": f"M{x(0)} {near}V{far}M{near} {y(0)}H{far}"}),
+        *marks,
         *_arrow("key", x, y, explorer.key),
         *_arrow("query", x, y, explorer.query),
+        kind="plane",
+        width=SIDE,
     )
 
 
-def _arrow(kind: str, x: Any, y: Any, vector: list[float]) -> list[str]:
+def _arrow(kind: str, x: Place, y: Place, vector: list[float]) -> list[str]:
     across, up = x(vector[0]), y(vector[1])
+    # The name stands on the far side of the tip, clear of the arrow.
+    beside, above = -17 if vector[0] < 0 else 10, 16 if vector[1] < 0 else -8
     return [
         element("path", {"class": f"arrow {kind}", "d": f"M{x(0)} {y(0)}L{across} {up}"}),
-        element("circle", {"class": f"tip {kind}", "cx": across, "cy": up, "r": 6}),
-        element("text", {"class": f"vector-name {kind}", "x": across + 10, "y": up - 8}, kind[0]),
+        circle(f"tip {kind}", across, up, 6),
+        text(f"vector-name {kind}", across + beside, up + above, kind[0]),
     ]
 
 

@@ -1,5 +1,5 @@
 // Softmax under your hand: move scores and temperature, hide keys, see the weights follow.
-import { addUp, choice, drag, exact, html, rounded, scale, short, slider, softmax, stage, svg, table, toggle, writer } from "./kit.js";
+import { addUp, choice, drag, entryWriter, exact, html, named, reader, rounded, scale, slider, softmax, squeeze, stage, svg, table, toggle, writer } from "./kit.js";
 
 // --- the arithmetic, as in attn_course/alignment.py ----------------------------------------------
 
@@ -62,6 +62,7 @@ function draw(picture, width, state, now) {
     beside(high(0), "0"),
     beside(WEIGHTS.bottom, "0"),
   );
+  for (const name of picture.querySelectorAll(".name")) squeeze(name, room - 4);
 }
 
 // --- the numbers behind it -----------------------------------------------------------------------
@@ -82,20 +83,26 @@ function numbers({ words, names, scores, mask, temperature }, now) {
   ];
 }
 
+function mostWeight({ words, names }, { weights }) {
+  const largest = Math.max(...weights);
+  const text = `${names[weights.indexOf(largest)]} ${rounded(largest, 2)}`;
+  return html("span", {}, `${words.most} `, html("b", {}, text));
+}
+
 // --- all together --------------------------------------------------------------------------------
 
 const MOVING = ["scores", "mask", "temperature", "masking"];
 const FIXED = ["names", "frame", "words"];
 
 function render({ model, el }) {
-  const read = () => Object.fromEntries([...FIXED, ...MOVING].map(name => [name, model.get(name)]));
+  const read = reader(model, [...FIXED, ...MOVING]);
   const write = writer(model);
-  const put = (name, l, value) => write(name, model.get(name).map((old, j) => (j === l ? value : old)));
+  const put = entryWriter(model);
   const { words, names, frame } = read();
 
   const perKey = names.map((key, l) => ({
     score: slider({
-      symbol: html("span", {}, "e", html("sub", {}, `${l + 1}`)), word: key,
+      symbol: html("span", {}, "e", html("sub", {}, `${l + 1}`)), word: words.score_of.replace("{key}", key),
       onInput: value => put("scores", l, value),
     }),
     attend: toggle({ word: words.attend.replace("{key}", key), onInput: value => put("mask", l, value) }),
@@ -113,7 +120,6 @@ function render({ model, el }) {
   const picture = svg("svg", { class: "picture upright", role: "img", "aria-label": words.picture, height: HEIGHT });
   const report = html("output", { class: "report" });
   const behind = html("div", { class: "tables" });
-  const named = (word, number) => html("span", {}, `${word} `, html("b", {}, short(number)));
 
   let drawnWidth = 640;
   function show(width) {
@@ -133,6 +139,7 @@ function render({ model, el }) {
     });
     masking.show(state.masking);
     report.replaceChildren(
+      ...(now.isNothing ? [] : [mostWeight(state, now)]),
       named(words.total, now.total),
       ...(now.entropy === null ? [] : [named(words.entropy, now.entropy), named(words.equal, Math.exp(now.entropy))]),
       ...(now.isNothing ? [html("span", {}, words.nothing)] : []),
@@ -142,23 +149,23 @@ function render({ model, el }) {
   }
 
   // A score's bar follows a mouse, too; the sliders serve fingers and the keyboard.
+  // A finger that moves up and down scrolls the page.
   let held = -1;
   drag(picture, (x, y, starts) => {
     if (starts) held = y < (SCORES.bottom + WEIGHTS.top) / 2 ? column(drawnWidth, names).at(x) : -1;
     if (held < 0 || held >= names.length) return;
     const score = scale(frame, [SCORES.bottom, SCORES.top]).invert(y);
     put("scores", held, Number(Math.min(frame[1], Math.max(frame[0], score)).toFixed(1)));
-  });
+  }, "never");
 
   const cells = perKey.map(({ score, attend }) => html("div", {}, score.element, attend.element));
   return stage({
-    model, el, moving: MOVING, title: words.title, picture, show,
+    model, el, moving: MOVING, picture, report, behind, show,
     parts: [
       picture,
-      html("div", { class: "controls small" }, ...cells),
+      // Next to the picture, so that a phone shows both.
       html("div", { class: "controls" }, temperature.element, masking.element),
-      report,
-      html("details", {}, html("summary", {}, words.numbers), behind),
+      html("div", { class: "controls small" }, ...cells),
     ],
   });
 }

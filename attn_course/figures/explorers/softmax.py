@@ -129,21 +129,24 @@ def _words() -> dict[str, Any]:
     return {
         "title": _("Softmax to play with"),
         "picture": _(
-            "Two rows of bars, one bar a key: above, the scores; below, the weights that the "
+            "Two rows of bars, one bar per key: above, the scores; below, the weights that the "
             "softmax makes of them."
         ),
         "scores": _("Scores"),
         "weights": _("Weights"),
         "temperature": _("Temperature"),
+        "score_of": _("Score of {key}"),
         "attend": _("Attend to {key}"),
         "masking": _("Hide a key"),
         "before": _("before the softmax: score −∞"),
         "after": _("after the softmax: weight times 0"),
+        "most": _("Most weight:"),
         "total": _("Sum of the weights"),
         "entropy": _("Entropy in nats"),
-        "equal": _("Number of equal weights as spread out"),
+        "equal": _("As spread out as this many equal weights"),
         "nothing": _("Every key is hidden: every weight is 0, and so is the context."),
         "short": _("The weights no longer add up to 1: the hidden keys took their share along."),
+        "again": _("Start again"),
         "numbers": _("The numbers behind the picture"),
         "quantity": _("Quantity"),
         "number": _("Number"),

@@ -1,12 +1,32 @@
 """The softmax explorer standing still: its picture and its numbers, drawn by Python."""
 
+from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
-from attn_course.figures.explorers.still import element, exact, figure, scale, table
+from attn_course.figures.explorers.still import (
+    LEFT,
+    RIGHT,
+    Place,
+    bar,
+    beside,
+    exact,
+    figure,
+    levels,
+    picture,
+    rounded,
+    rule,
+    scale,
+    table,
+    text,
+    title,
+)
 
 if TYPE_CHECKING:
     from attn_course.figures.explorers.softmax import SoftmaxExplorer
+
+FLOOR = 306  # where the weights stand
+THICK = 36
 
 
 def draw(explorer: "SoftmaxExplorer") -> str:
@@ -17,50 +37,37 @@ def draw(explorer: "SoftmaxExplorer") -> str:
 
 
 def _picture(explorer: "SoftmaxExplorer", words: dict[str, str]) -> str:
-    frame = {
-        "class": "picture",
-        "role": "img",
-        "aria-label": explorer.words["picture"],
-        "viewBox": "0 0 640 340",
-        "height": 340,
-    }
     high = scale(explorer.frame, (152, 40))
-    tall = scale((0, 1), (306, 206))
-    room = 588 / len(explorer.names)
+    tall = scale((0, 1), (FLOOR, 206))
+    return picture(
+        explorer.words,
+        340,
+        title(14, words["scores"]),
+        levels(high, [(end, rounded(end, 0)) for end in explorer.frame]),
+        title(186, words["weights"]),
+        levels(tall, [(0.5, "0.5"), (1, "1")]),
+        *_bars(explorer, high, tall),
+        *(rule("axis", zero) + beside(zero, "0") for zero in (high(0), FLOOR)),
+    )
+
+
+def _bars(explorer: "SoftmaxExplorer", high: Place, tall: Place) -> Iterator[str]:
+    """Yield for each key its score, its weight and its name."""
+    room = (RIGHT - LEFT) / len(explorer.names)
     columns = zip(
         explorer.names, explorer.scores, explorer.mask, explorer.weights, explorer.lost, strict=True
     )
-    bars = []
     for place, (key, score, may, weight, lost) in enumerate(columns):
-        x = round(40 + (place + 0.5) * room, 2)
+        x = round(LEFT + (place + 0.5) * room, 2)
         counts = may or explorer.masking == "after"
-        number = f"{score:.1f}".replace("-", "−") if counts else "−∞"
-        bars += [
-            _bar("score bar" if counts else "hidden bar", x, high(0), high(score)),
-            _text("below", x, high(score) + (-6 if score >= 0 else 15), number),
-            _bar("weight bar", x, tall(0), tall(weight)),
-            _bar("hidden bar", x, tall(0), tall(lost)) if lost else "",
-            _text("below", x, tall(weight + lost) - 6, f"{weight:.2f}"),
-            _text("below", x, 326, escape(key)),
-        ]
-    return element(
-        "svg",
-        frame,
-        _text("word", 40, 14, words["scores"]),
-        _text("word", 40, 186, words["weights"]),
-        element("path", {"class": "axis", "d": f"M40 {high(0)}H628M40 306H628"}),
-        *bars,
-    )
-
-
-def _bar(kind: str, x: float, start: float, end: float) -> str:
-    top, height = min(start, end), abs(start - end)
-    box = {"class": kind, "x": x - 18, "y": top, "width": 36, "height": height}
-    return element("rect", box)
-
-
-def _text(kind: str, x: float, y: float, word: str) -> str:
-    return element("text", {"class": kind, "x": x, "y": y}, word)
+        yield bar("score bar" if counts else "hidden bar", x, high(0), high(score), THICK)
+        number = rounded(score, 1) if counts else "−∞"
+        yield text("below", x, high(score) + (-6 if score >= 0 else 15), number)
+        yield bar("weight bar", x, FLOOR, tall(weight), THICK)
+        if lost:
+            yield bar("hidden bar", x, FLOOR, tall(lost), THICK)
+        yield text("below", x, tall(weight + lost) - 6, rounded(weight, 2))
+        yield text("below" if may else "below struck", x, FLOOR + 20, escape(key))
 
 
 def _quantities(explorer: "SoftmaxExplorer", words: dict[str, str]) -> str:

@@ -4,6 +4,19 @@
 const SCROLL_BOXES =
   "div.math mjx-container, span.math.wide, .pst-scrollable-table-container, .scroll-box, pre, .cell_output div";
 
+const WIDE = 1000; // pixels of the picture itself
+
+// Pictures of several panels: on a phone, book.css keeps their letters readable.
+function boxWidePictures() {
+  for (const picture of document.querySelectorAll(".bd-article figure > img")) {
+    if (picture.naturalWidth <= WIDE) continue;
+    const box = document.createElement("div");
+    box.className = "scroll-box";
+    picture.replaceWith(box);
+    box.append(picture);
+  }
+}
+
 function widenInlineFormulas() {
   for (const formula of document.querySelectorAll("span.math")) {
     const svg = formula.querySelector("svg");
@@ -28,6 +41,7 @@ function markScrollBoxes() {
 
 window.addEventListener("load", async () => {
   await window.MathJax?.startup?.promise;
+  boxWidePictures();
   markScrollBoxes();
   window.addEventListener("resize", markScrollBoxes);
 });
