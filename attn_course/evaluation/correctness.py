@@ -15,7 +15,7 @@ Always state `uniform_correctness` beside: a large right region is hit by luck.
 
 from typing import Any
 
-from attn_course._arrays import Array, namespace, require_mask, shape
+from attn_course._arrays import Array, broadcasts, namespace, require_mask, shape
 
 
 def attention_correctness(weights: Array, right: Array, mask: Array | None = None) -> float:
@@ -73,11 +73,7 @@ def _prepared(weights: Array, right: Array, mask: Array | None) -> tuple[Any, Ar
 
 
 def _require_right(right: Array, weights: Array) -> None:
-    missing = weights.ndim - right.ndim
-    fits = missing >= 0 and all(
-        r in (1, w) for r, w in zip(right.shape, tuple(weights.shape)[missing:], strict=True)
-    )
-    if "bool" not in str(right.dtype) or not fits:
+    if "bool" not in str(right.dtype) or not broadcasts(shape(right), shape(weights)):
         raise ValueError(
             f"right must be boolean, with a place for each weight {shape(weights)}, but has dtype "
             f"{right.dtype} and shape {shape(right)}. It is True at the keys that should get it."
