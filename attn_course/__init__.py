@@ -10,8 +10,7 @@ modules that train something load PyTorch.
 """
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
-from types import ModuleType
+from typing import Any
 
 __all__ = [
     "activations",
@@ -34,18 +33,24 @@ __all__ = [
     "tasks",
 ]
 
-try:
-    __version__ = version("attn-course")
-except PackageNotFoundError:  # a checkout that was never installed
-    __version__ = "0+unknown"
 
-
-def __getattr__(name: str) -> ModuleType:
-    """Load a module of the package when it is first asked for."""
+def __getattr__(name: str) -> Any:
+    """Load a module of the package, or look up its version, when it is first asked for."""
     if name in __all__:
         return import_module(f"{__name__}.{name}")
+    if name == "__version__":
+        return _version()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("attn-course")
+    except PackageNotFoundError:  # a checkout that was never installed
+        return "0+unknown"

@@ -5,6 +5,7 @@ NumPy arrays, PyTorch tensors and others. This private module holds the few plac
 libraries differ, and the checks that turn a bad input into a sentence that helps.
 """
 
+import sys
 from collections.abc import Iterable
 from itertools import zip_longest
 from typing import Any, TypeAlias
@@ -36,6 +37,12 @@ def namespace(**arrays: Array | None) -> Any:
         ) from None
 
 
+def is_tensor(array: Array) -> bool:
+    """Tell whether the array is PyTorch's; where nobody has loaded PyTorch, none is."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(array, torch.Tensor)
+
+
 def softmax_along(xp: Any, scores: Array, axis: int) -> Array:
     """Return exp(scores) / sum(exp(scores)) along `axis`.
 
@@ -43,7 +50,7 @@ def softmax_along(xp: Any, scores: Array, axis: int) -> Array:
     The array API standard has no softmax. PyTorch's own is faster than
     the three steps below, so it is used where the scores are PyTorch's.
     """
-    if array_api_compat.is_torch_array(scores):
+    if is_tensor(scores):
         return xp.softmax(scores, dim=axis)
     largest = xp.max(scores, axis=axis, keepdims=True)
     exponentials = xp.exp(scores - largest)

@@ -1,6 +1,7 @@
-"""`attn-course` in the terminal: the words it knows, and the commands of authors and instructors.
+"""`attn-course` in the terminal: the words it knows.
 
-Those of learners are in `practice.command`, those of graders in `grading.command`.
+The commands of learners are in `practice.command`, those of authors in `authoring.command`, those
+of graders in `grading.command`.
 
 Exit codes: 0 all is well, 1 something failed or is still open, 2 the command was used wrongly.
 Everything heavy is imported by the command that needs it, so that `--help` answers at once.
@@ -11,19 +12,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import attn_course
-from attn_course._files import replace_file
+from attn_course.authoring import command as author_command
 from attn_course.grading import command as grade_command
-from attn_course.practice.command import check, hint, progress, reset, start
-from attn_course.practice.named import Misuse, ids_and_files
-from attn_course.practice.terminal import GOOD, OPEN, WRONG_USE, complain, quiet, unwritable
+from attn_course.practice.command import check, hint, progress, reset, solution, start
+from attn_course.practice.numbers import Misuse
+from attn_course.practice.terminal import GOOD, OPEN, WRONG_USE, complain, count, unwritable
 from attn_course.translate import _
-
-if TYPE_CHECKING:
-    from attn_course.practice.exercise import Exercise
-    from attn_course.practice.survivors import Trial
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -123,12 +119,13 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("folder", type=Path, metavar="DIR", help=_("a folder, new or existing"))
     made = command(
-        "release",
-        release,
-        _("write exercises/ from solutions/ (for authors)"),
-        "  attn-course release\n  attn-course release --check",
+        "solution",
+        solution,
+        _("show the solution of an exercise and its explanation, after a question"),
+        "  attn-course solution 01.average_pooling",
     )
-    made.add_argument("--check", action="store_true", help=_("write nothing; fail if stale"))
+    made.add_argument("exercise", metavar="NN.exercise", help=_("for example 01.average_pooling"))
+    made.add_argument("--yes", action="store_true", help=_("do not ask, show it"))
     made = command(
         "handout",
         handout,
@@ -138,29 +135,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--folder", type=Path, default=Path("dist"), metavar="DIR", help=_("where to (dist)")
     )
-    made = command(
-        "selftest",
-        selftest,
-        _(
-            "try known mistakes, known right answers and mutants of the solutions on the checks "
-            "(for authors)"
-        ),
-        "  attn-course selftest                     all chapters\n"
-        "  attn-course selftest 01 05b.ask          one chapter, and one exercise of another\n"
-        "  attn-course selftest --no-mutants        the known mistakes and right answers alone",
-    )
-    made.add_argument(
-        "what",
-        nargs="*",
-        metavar="NN[.exercise]",
-        help=_("chapters and exercises; without any, all of them"),
-    )
-    made.add_argument(
-        "--mutants",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help=_("also change every operator, axis and constant of the solutions, one at a time"),
-    )
+    author_command.add_parsers(command)
     made = command(
         "tasks",
         tasks,
@@ -173,10 +148,10 @@ def parser() -> argparse.ArgumentParser:
         "--task", action="append", metavar="NAME", help=_("this task alone; may be repeated")
     )
     made.add_argument(
-        "--seeds", type=_count, default=1, metavar="N", help=_("train from N seeds each (1)")
+        "--seeds", type=count, default=1, metavar="N", help=_("train from N seeds each (1)")
     )
     made.add_argument(
-        "--jobs", type=_count, metavar="N", help=_("so many trainings at once (one per core)")
+        "--jobs", type=count, metavar="N", help=_("so many trainings at once (one per core)")
     )
     made.add_argument("--json", action="store_true", help=_("print the rows as JSON"))
     made.add_argument("--save", type=Path, metavar="FILE", help=_("keep the table in a file"))
@@ -199,117 +174,23 @@ def parser() -> argparse.ArgumentParser:
         "  attn-course lab\n  attn-course lab --seeds 2 --json",
     )
     made.add_argument(
-        "--seeds", type=_count, metavar="N", help=_("train from N seeds (the lab's own five)")
+        "--seeds", type=count, metavar="N", help=_("train from N seeds (the lab's own five)")
     )
     made.add_argument("--json", action="store_true", help=_("print every number as JSON"))
     grade_command.add_parser(commands)
     return top
 
 
-def _count(word: str) -> int:
-    if not word.isdecimal() or int(word) < 1:
-        raise argparse.ArgumentTypeError(
-            _("{word!r} is not a number of at least 1").format(word=word)
-        )
-    return int(word)
-
-
-def release(arguments: argparse.Namespace) -> int:
-    """Write the exercise notebooks, or say which ones are stale."""
-    from attn_course.practice import release as releasing
-    from attn_course.practice.exercises import chapters
-    from attn_course.practice.workspace import keep_backup
-
-    root = _checkout("release")
-    try:
-        wanted = releasing.exercise_notebooks(root, chapters())
-    except releasing.ReleaseProblem as fault:
-        return complain(str(fault), OPEN)
-    except ImportError:
-        return complain(
-            _("This needs jupytext, which `make env` or `pip install jupytext` installs."), OPEN
-        )
-    folder = root / "exercises"
-    stale = releasing.stale_files(folder, wanted)
-    if arguments.check:
-        for name, why in stale.items():
-            print(f"exercises/{name}: {why}", file=sys.stderr)
-        if stale:
-            return complain(
-                _("The exercises are stale. Mend it: `attn-course release` or `make exercises`"),
-                OPEN,
-            )
-        print(_("The exercises agree with their solutions ({count}).").format(count=len(wanted)))
-        return GOOD
-    folder.mkdir(exist_ok=True)
-    for name in stale:
-        if name in wanted:
-            if (folder / name).exists():  # somebody may have worked in it
-                keep_backup(folder / name)
-            replace_file(folder / name, wanted[name])
-            print(_("written   exercises/{name}").format(name=name))
-        else:  # never delete what may be somebody's work
-            print(_("stray     exercises/{name} has no source: delete it").format(name=name))
-    for name in wanted:
-        if name not in stale:
-            print(_("unchanged exercises/{name}").format(name=name))
-    return OPEN if set(stale) - set(wanted) else GOOD
-
-
 def handout(arguments: argparse.Namespace) -> int:
     """Write the zip for learners."""
     from attn_course.practice import workspace
-    from attn_course.practice.release import ReleaseProblem
 
     try:
         path = workspace.write_handout(arguments.folder)
-    except (ReleaseProblem, workspace.WorkspaceProblem) as fault:
-        return complain(str(fault), OPEN)
     except OSError as fault:
         return complain(unwritable(arguments.folder, fault), OPEN)
     print(_("The exercises for your learners, without solutions: {path}").format(path=path))
     return GOOD
-
-
-def selftest(arguments: argparse.Namespace) -> int:
-    """Examine the checks themselves."""
-    from attn_course._progress import Progress
-    from attn_course.practice.exercises import chapters
-    from attn_course.practice.selftest import examine, is_good, report
-
-    wanted, files = ids_and_files(arguments.what)
-    if files:
-        raise Misuse(_("{path} is no chapter: name it by its number.").format(path=files[0]))
-    if not arguments.what:
-        wanted = [one for chapter in chapters().values() for one in chapter.exercises.values()]
-    examined = []
-    with Progress(len(wanted), _("known answers"), unit=_("exercises")) as shown, quiet():
-        for exercise in wanted:
-            shown.now(exercise.id)
-            examined.append(examine(exercise))
-            shown.advance()
-    trials = _trials(wanted) if arguments.mutants else []
-    print(report(examined, trials))
-    return GOOD if is_good(examined, trials) else OPEN
-
-
-def _trials(exercises: list["Exercise"]) -> list["Trial"]:
-    """Try the mutants of every solution."""
-    from attn_course._progress import Progress
-    from attn_course.practice.survivors import NoMutants, solutions_of, try_mutants
-    from attn_course.practice.workspace import course_root
-
-    try:
-        solutions = solutions_of(exercises, course_root())
-        count = sum(len(solution.mutants) for solution in solutions)
-        trials = []
-        with Progress(count, _("mutants"), unit=_("tried")) as shown, quiet():
-            for solution in solutions:
-                shown.now(solution.exercise.id)
-                trials.append(try_mutants(solution, tried=shown.advance))
-    except NoMutants as fault:
-        raise Misuse(str(fault)) from fault
-    return trials
 
 
 def tasks(arguments: argparse.Namespace) -> int:
@@ -332,19 +213,6 @@ def lab(arguments: argparse.Namespace) -> int:
     report = run_lab(LabSettings(seeds=seeds), progress=True)
     print(json.dumps(report.as_dict(), indent=1) if arguments.json else report.text())
     return GOOD
-
-
-def _checkout(command: str) -> Path:
-    from attn_course.practice.workspace import course_root
-
-    root = course_root()
-    if root is None:
-        raise Misuse(
-            _("`attn-course {command}` works in a checkout of the course only.").format(
-                command=command
-            )
-        )
-    return root
 
 
 if __name__ == "__main__":

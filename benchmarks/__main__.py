@@ -11,7 +11,7 @@ import sys
 
 import torch
 
-from benchmarks import additive, attend, blockwise, graphs, multi_head
+from benchmarks import additive, attend, blockwise, commands, graphs, multi_head
 
 BENCHMARKS = {
     "attend": attend,
@@ -19,6 +19,7 @@ BENCHMARKS = {
     "additive": additive,
     "blockwise": blockwise,
     "graphs": graphs,
+    "commands": commands,
 }
 
 

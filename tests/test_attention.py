@@ -12,7 +12,13 @@ from hypothesis.extra.numpy import arrays
 from torch import nn
 
 from attn_course import running_example
-from attn_course.attention import AttentionModel, SoftmaxOutput, TaskModel, attend
+from attn_course.attention import (
+    AttentionModel,
+    SoftmaxOutput,
+    TaskModel,
+    attend,
+    mean_feature,
+)
 from attn_course.definitions import attention as definition
 from attn_course.definitions.scoring import dot as dot_of_one_pair
 from attn_course.definitions.scoring import times
@@ -79,6 +85,21 @@ def test_numpy_pytorch_and_the_strict_array_api_agree(rng):
         context, weights = attend(*(library.asarray(a) for a in arrays), mask=library.asarray(mask))
         np.testing.assert_allclose(np.asarray(context), wanted_context, atol=1e-14)
         np.testing.assert_allclose(np.asarray(weights), wanted_weights, atol=1e-14)
+
+
+def test_the_mean_feature_counts_what_is_there_in_every_library(rng):
+    features, mask = rng.normal(size=(5, K, D)), rng.random((5, K)) < 0.5
+    mask[3] = False
+    features[~mask] = np.nan
+    wanted = [
+        one[keep].mean(0) if keep.any() else np.zeros(D)
+        for one, keep in zip(features, mask, strict=True)
+    ]
+    np.testing.assert_allclose(mean_feature(features, mask), wanted)
+    np.testing.assert_allclose(mean_feature(features[mask]), features[mask].mean(0))
+    for library in (torch, array_api_strict):
+        mean = mean_feature(library.asarray(features), library.asarray(mask))
+        np.testing.assert_allclose(np.asarray(mean), wanted)
 
 
 def test_a_batch_is_the_same_as_one_at_a_time(rng):

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from attn_course import cli
 from attn_course.cli import main
 from attn_course.practice import workspace
 from attn_course.practice.exercise import Case
-from attn_course.practice.named import chapters_named, exercise_named
+from attn_course.practice.exercises import chapters
+from attn_course.practice.numbers import Misuse, chapters_named, exercise_named
 from attn_course.practice.terminal import show
 from tests.practice.small_course import use_small_course
 
@@ -90,8 +92,9 @@ def test_help_and_version_come_without_loading_torch_or_numpy(words):
 
 def test_every_command_has_help_with_an_example(run):
     _code, text = run("--help")
-    commands = ("check", "progress", "hint", "reset", "start", "release", "handout", "selftest")
-    for command in commands:
+    learners = ("check", "progress", "hint", "reset", "start", "solution")
+    others = ("handout", "release", "selftest", "new", "mistakes", "tasks", "lab", "grade")
+    for command in learners + others:
         assert f"    {command} " in text
         code, own = run(command, "--help")
         assert code == 0
@@ -165,7 +168,7 @@ def test_a_file_of_no_chapter_is_asked_about(run, work):
     assert "To which chapter does" in text
 
 
-def test_a_missing_cell_is_told_with_the_command_that_mends_it(run, work):
+def test_a_missing_cell_is_told_with_the_command_that_puts_it_back(run, work):
     drop(work, "count-answer")
     code, text = run("check", "77.count")
     assert code == 1
@@ -184,15 +187,24 @@ def test_a_syntax_error_costs_its_own_exercise_only(run, work):
 
 
 def test_a_broken_file_is_told_and_the_others_are_checked(run, work):
-    broken = work.with_name("78_broken.ipynb")
+    broken = work.with_name("77_broken.ipynb")
     broken.write_text("{")
     before = broken.read_bytes()
     answer(work, **RIGHT)
-    code, text = run("check")
+    code, text = run("check", work.parent)
     assert code == 1
-    assert "78_broken.ipynb is not a notebook" in text
+    assert "77_broken.ipynb is not a notebook" in text
     assert "Points: 7 of 7" in text
     assert broken.read_bytes() == before
+
+
+def test_the_name_of_an_exercise_will_do_where_there_is_no_other_of_that_name(run, work):
+    answer(work, count="count = 6")
+    code, text = run("check", "count")
+    assert code == 0
+    assert "Passed: counting (" in text
+    assert "Exercises passed: 1 of 1." in text
+    assert "Hint 1 of 3 for counting" in run("hint", "count")[1]
 
 
 @pytest.mark.parametrize(
@@ -200,10 +212,12 @@ def test_a_broken_file_is_told_and_the_others_are_checked(run, work):
     [
         (["check", "99"], "there are: 77"),
         (["check", "77.nothing"], "it has: double, count, Scale, mean"),
-        (["check", "double"], "needs its chapter in front: 77.double"),
-        (["check", "nothing"], "There is no chapter"),
+        (["check", "duoble"], "There is no exercise 'duoble'. Did you mean double?"),
+        (["check", "nothing"], "`attn-course progress` lists them all"),
         (["hint", "77"], "is a whole chapter; name one of its exercises: 77.double"),
         (["hint", "77.nothing"], "it has: double, count, Scale, mean"),
+        (["hint", "77.men"], "Did you mean mean?"),
+        (["solution", "77.nothing"], "it has: double, count, Scale, mean"),
         (["reset", "nothing.at.all"], "There is no chapter"),
     ],
 )
@@ -329,7 +343,7 @@ def test_reset_of_an_exercise_answered_twice_asks_and_does_it_with_yes(run, work
     data["cells"].append(twin | {"outputs": [], "source": "count = 4"})
     work.write_text(json.dumps(data), encoding="utf-8")
     before = work.read_bytes()
-    monkeypatch.setattr(sys, "stdin", None)  # nobody to ask
+    monkeypatch.setattr(sys, "stdin", None)  # no one to ask
     code, text = run("reset", "77.count")
     assert code == 1
     assert "answer 77.count" in text
@@ -349,6 +363,76 @@ def test_reset_never_touches_a_file_that_is_no_notebook(run, work):
     assert work.read_bytes() == b"\xff\xfe half"
 
 
+# solution
+
+
+def test_the_solution_comes_after_a_question_which_needs_yes_where_no_one_can_answer(
+    run, work, monkeypatch
+):
+    monkeypatch.setattr(sys, "stdin", None)
+    code, text = run("solution", "77.double")
+    assert code == 1
+    assert "Show the solution?" in text
+    assert "`attn-course hint 77.double` helps" in text
+    assert "add --yes" in text
+    assert "secret_sum" not in text
+    assert "afterwards only" not in text
+
+
+def test_the_solution_is_shown_with_its_explanation(run, work):
+    code, text = run("solution", "77.double", "--yes")
+    assert code == 0
+    assert "doubling (77.double)" in text
+    assert "    def double(x):\n" in text
+    assert "        secret_sum = x + x\n        return secret_sum\n" in text
+    assert "The explanation, for afterwards only." in text
+    assert "SOLUTION" not in text
+    assert "You squared" not in text
+    assert "Show the solution?" not in text
+
+
+@pytest.mark.parametrize(
+    ("typed", "code"), [("y", 0), ("YES ", 0), ("n", 1), ("", 1), ("why not", 1)]
+)
+def test_the_solution_is_shown_to_who_says_yes(run, work, monkeypatch, typed, code):
+    asked = []
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda question: asked.append(question) or typed)
+    found, text = run("solution", "77.double")
+    assert found == code
+    assert ("secret_sum" in text) == (code == 0)
+    assert len(asked) == 1
+    assert "Show the solution? [y/N]" in asked[0]
+
+
+def test_a_class_can_switch_solutions_off(run, work, monkeypatch):
+    settings = work.with_name("attn-course.toml")
+    settings.write_text("solutions = false\n")
+    for words in (["--yes"], []):
+        code, text = run("solution", "77.double", *words)
+        assert code == 1
+        assert f"Your class has switched solutions off, in {settings}." in text
+        assert "secret_sum" not in text
+    (work.parent / "below").mkdir()
+    monkeypatch.chdir(work.parent / "below")
+    assert run("solution", "77.double", "--yes")[0] == 1
+
+
+def test_a_class_that_switches_nothing_off_changes_nothing(run, work):
+    for text in ("solutions = true\n", "", "another_setting = 1\n", "solutions = = false\n"):
+        work.with_name("attn-course.toml").write_text(text)
+        code, said = run("solution", "77.double", "--yes")
+        assert code == 0
+        assert "secret_sum" in said
+
+
+def test_an_exercise_without_a_solution_says_so(run, work, chapter):
+    chapter.exercises["double"].solution = None
+    code, text = run("solution", "77.double", "--yes")
+    assert code == 1
+    assert "There is no solution of 77.double here." in text
+
+
 # start, release, handout, selftest
 
 
@@ -365,31 +449,65 @@ def test_start_tells_what_it_copied_and_what_it_kept(run, tmp_path):
     assert run("start", tmp_path / "file")[0] == 2
 
 
-def test_release_writes_checks_and_names_the_command_that_mends(run, tmp_path):
+def test_release_writes_checks_and_names_the_command_that_helps(run, tmp_path):
+    notebook = tmp_path / "checkout" / "exercises" / "77_small.ipynb"
+    compiled = tmp_path / "checkout" / "attn_course/practice/exercises/77_small.json"
     code, text = run("release", "--check")
     assert code == 1
     assert "exercises/77_small.ipynb: missing" in text
+    assert "attn_course/practice/exercises/77_small.json: missing" in text
     assert "`attn-course release` or `make exercises`" in text
-    assert run("release")[0] == 0
-    assert run("release", "--check")[0] == 0
-    path = tmp_path / "checkout" / "exercises" / "77_small.ipynb"
-    path.write_text(path.read_text() + " ")
+    assert not notebook.exists()
+    code, text = run("release")
+    assert code == 0
+    assert "written   exercises/77_small.ipynb" in text
+    assert "written   attn_course/practice/exercises/77_small.json" in text
     code, text = run("release", "--check")
-    assert code == 1
-    assert "differs from its source" in text
-    worked_on = path.read_text()
+    assert code == 0
+    assert "agree with their solutions (2 files)" in text
+    for path in (notebook, compiled):
+        path.write_text(path.read_text() + " ")
+        code, text = run("release", "--check")
+        assert code == 1
+        assert f"{path.name}: differs from its source" in text
+        changed = path.read_text()
+        assert run("release")[0] == 0
+        assert path.read_text() != changed
+    (backup,) = (notebook.parent / ".attn-course" / "backups").iterdir()
+    assert backup.read_text().endswith("}\n ")  # somebody may have answered there
+    assert not (compiled.parent / ".attn-course").exists()
+
+
+def test_release_deletes_nothing_that_has_no_source(run, tmp_path):
     assert run("release")[0] == 0
-    (backup,) = (path.parent / ".attn-course" / "backups").iterdir()
-    assert backup.read_text() == worked_on  # somebody may have answered there
-
-
-def test_release_tells_a_wrong_source_with_its_line_and_writes_nothing(run, tmp_path):
-    source = tmp_path / "checkout" / "solutions" / "77_small.md"
-    source.write_text(source.read_text().replace("### END SOLUTION", "", 1))
+    stray = tmp_path / "checkout" / "exercises" / "78_other.ipynb"
+    stray.write_text("somebody's work")
     code, text = run("release")
     assert code == 1
-    assert f"{source}:30: " in text
+    assert "stray     exercises/78_other.ipynb has no source: delete it" in text
+    assert stray.read_text() == "somebody's work"
+
+
+def test_release_tells_a_wrong_source_with_its_lines_and_writes_nothing(run, tmp_path):
+    source = tmp_path / "checkout" / "solutions" / "77_small.md"
+    text = source.read_text().replace("### END SOLUTION", "", 1).replace("3. nearly", "nearly", 1)
+    source.write_text(text)
+    code, said = run("release")
+    assert code == 1
+    for line in (
+        text[: text.index("### BEGIN")].count("\n"),
+        text[: text.index("1. look")].count("\n"),
+    ):
+        assert f"{source}:{line + 1}: " in said
     assert not (tmp_path / "checkout" / "exercises").exists()
+    assert not (tmp_path / "checkout" / "attn_course").exists()
+
+
+def test_release_without_jupytext_says_what_to_install(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jupytext", None)
+    code, text = run("release")
+    assert code == 1
+    assert "needs jupytext, which `make env` or `pip install jupytext` installs" in text
 
 
 def test_release_outside_a_checkout_is_wrong_use(run, monkeypatch):
@@ -406,14 +524,15 @@ def test_handout_says_where_the_zip_is(run, tmp_path, monkeypatch):
     assert "dist/attn-course-exercises.zip" in text
     with zipfile.ZipFile(tmp_path / "dist" / "attn-course-exercises.zip") as archive:
         assert archive.testzip() is None
+        assert "attn-course-exercises/attn-course.toml" in archive.namelist()
 
 
 def test_selftest_prints_the_rates_and_fails_when_a_mistake_survives(run, chapter):
     code, text = run("selftest")
     assert code == 0
-    assert "Kill rate: 100 % (3 of 3)" in text
-    assert "Naming rate: 100 % (3 of 3)" in text
-    assert "False rejections: 0 of 5" in text
+    assert "Kill rate: 100 % (4 of 4)" in text
+    assert "Naming rate: 100 % (4 of 4)" in text
+    assert "False rejections: 0 of 11" in text
     assert "Mutant kill rate: 100 % (" in text
     assert "now: 77.mean" in text  # it takes a while, so it tells where it is
 
@@ -424,7 +543,7 @@ def test_selftest_prints_the_rates_and_fails_when_a_mistake_survives(run, chapte
     code, text = run("selftest", "--no-mutants")
     assert code == 1
     assert "77.double: the mistake no_mistake passed" in text
-    assert "Kill rate: 75 % (3 of 4)" in text
+    assert "Kill rate: 80 % (4 of 5)" in text
     assert "utant" not in text
 
 
@@ -446,13 +565,13 @@ def test_selftest_fails_when_too_few_mistakes_are_called_by_their_names(run, cha
     code, text = run("selftest", "--no-mutants")
     assert code == 1
     assert "77.double: the mistake squares_too was not called by its name" in text
-    assert "Naming rate: 75 % (3 of 4)" in text
+    assert "Naming rate: 80 % (4 of 5)" in text
 
 
 def test_selftest_fails_when_a_mutant_passes(run, chapter):
     double = chapter.exercises["double"]
     double.groups.clear()
-    double.misconceptions.clear()
+    double.solution = replace(double.solution, mistakes=())
 
     @double.cases(points=1, label="zeros, of which everything is the double")
     def _zeros(rng):
@@ -506,12 +625,17 @@ def test_a_long_sentence_is_broken_in_a_terminal_and_nowhere_else(capsys, monkey
 
 
 def test_a_page_of_a_long_chapter_has_a_letter_and_the_chapter_means_all_its_pages():
-    (page,) = chapters_named("5b")
+    known = chapters()
+    (page,) = chapters_named("5b", known)
     assert page.number == "05b"
-    assert page in chapters_named("05")
-    assert [chapter.number for chapter in chapters_named("1")] == ["01"]
-    assert chapters_named("5z") == chapters_named("ask") == []
-    assert exercise_named("5b.ask").id == "05b.ask"
+    assert page in chapters_named("05", known)
+    assert [chapter.number for chapter in chapters_named("1", known)] == ["01"]
+    for word in ("5z", "ask"):
+        with pytest.raises(Misuse, match=f"There is no chapter '0?{word}'"):
+            chapters_named(word, known)
+    assert exercise_named("5b.ask", known).id == "05b.ask"
+    assert exercise_named("05.ask", known).id == "05b.ask"
+    assert exercise_named("ask", known).id == "05b.ask"
 
 
 def test_the_lab_prints_its_report_or_every_number(capsys, monkeypatch):

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attn_course.practice.numbers import Misuse, chapters_named
+from attn_course.practice.terminal import GOOD, OPEN, WRONG_USE, count, seconds
 from attn_course.translate import _
 
 if TYPE_CHECKING:
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from attn_course.grading.run import Settings
     from attn_course.grading.rungs import Rung
     from attn_course.practice.exercise import Chapter
-
-GOOD, OPEN, WRONG_USE = 0, 1, 2
 
 _EXAMPLES = """\
   attn-course grade submissions --out results
@@ -56,7 +56,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         "--chapters", nargs="+", metavar="NN", help=_("only these chapters (all by default)")
     )
     made.add_argument(
-        "--jobs", type=_count, metavar="N", help=_("so many at once (one for each core)")
+        "--jobs", type=count, metavar="N", help=_("so many at once (one for each core)")
     )
     made.add_argument(
         "--seed", type=int, help=_("draw the inputs from this number (random; stored and reused)")
@@ -76,13 +76,13 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         help=_("run them although there is no sandbox: they can do all that you can do"),
     )
     made.add_argument(
-        "--timeout-call", type=_seconds, metavar="S", help=_("seconds for one call of an answer")
+        "--timeout-call", type=seconds, metavar="S", help=_("seconds for one call of an answer")
     )
     made.add_argument(
-        "--timeout-submission", type=_seconds, metavar="S", help=_("seconds for a whole notebook")
+        "--timeout-submission", type=seconds, metavar="S", help=_("seconds for a whole notebook")
     )
     made.add_argument(
-        "--memory", type=_count, metavar="MB", help=_("memory for a notebook's own data")
+        "--memory", type=count, metavar="MB", help=_("memory for a notebook's own data")
     )
     made.add_argument(
         "--checks", type=Path, metavar="DIR", help=_("your own further checks, Python files")
@@ -139,7 +139,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     try:
         return _graded(arguments, rung)
-    except (FolderProblem, IntakeProblem, ChecksProblem, _Misuse) as fault:
+    except (FolderProblem, IntakeProblem, ChecksProblem, Misuse) as fault:
         return _complain(str(fault), WRONG_USE)
     except (GradebookProblem, JobsFailed) as fault:
         return _complain(str(fault), OPEN)
@@ -202,15 +202,15 @@ def _summed_up(
     arguments: argparse.Namespace, entries: list["Entry"], notices: tuple[str, ...]
 ) -> int:
     from attn_course.grading import reports
-    from attn_course.grading.records import NOT_GRADED, NOTHING, UNREADABLE
     from attn_course.grading.safe_names import line
+    from attn_course.practice.results import Verdict
 
     if not arguments.json:
         print(reports.summary(entries) or _("No notebook was found."))
         for sentence in [*reports.problems(entries), *map(line, notices)]:
             print(sentence)
         print(_("Results: {folder}").format(folder=arguments.out))
-    to_look_at = (UNREADABLE, NOT_GRADED, NOTHING)
+    to_look_at = (Verdict.UNREADABLE, Verdict.NOT_GRADED, Verdict.NOTHING_HANDED_IN)
     failed = [entry for entry in entries if entry.record.status in to_look_at]
     return OPEN if failed or not entries else GOOD
 
@@ -226,23 +226,8 @@ def _chapters(arguments: argparse.Namespace) -> Mapping[str, "Chapter"]:
     if arguments.chapters is None:
         return known
     asked = [word for words in arguments.chapters for word in words.split(",")]
-    return {
-        number: known[number] for number in sorted({n for w in asked for n in _meant(w, known)})
-    }
-
-
-def _meant(word: str, known: Mapping[str, "Chapter"]) -> list[str]:
-    """Return the numbers of the chapters that a word means: 1 is 01, and 5 is all of 05a, 05b, …"""
-    digits = word.rstrip("abcdefghijklmnopqrstuvwxyz")
-    number = digits.zfill(2) + word[len(digits) :]
-    meant = [one for one in known if number in (one, one.rstrip("abcdefghijklmnopqrstuvwxyz"))]
-    if not meant:
-        raise _Misuse(
-            _("There is no chapter {number!r} with exercises; there are: {known}.").format(
-                number=number, known=", ".join(known)
-            )
-        )
-    return meant
+    meant = {one.number for word in asked for one in chapters_named(word, known)}
+    return {number: known[number] for number in sorted(meant)}
 
 
 def _fresh_kernel(rung: "Rung", limits: "Limits") -> "FreshKernel":
@@ -250,7 +235,7 @@ def _fresh_kernel(rung: "Rung", limits: "Limits") -> "FreshKernel":
 
     missing = missing_packages()
     if missing:
-        raise _Misuse(
+        raise Misuse(
             _("--nbval needs packages that are not installed: {names}.").format(
                 names=", ".join(missing)
             )
@@ -270,24 +255,6 @@ def _limits(arguments: argparse.Namespace) -> "Limits":
         "memory_mb": arguments.memory,
     }
     return Limits(**{name: value for name, value in asked.items() if value is not None})
-
-
-class _Misuse(Exception):  # noqa: N818  (the command was used wrongly; the text says how)
-    """The user asked for something that does not exist."""
-
-
-def _count(word: str) -> int:
-    number = int(word)
-    if number < 1:
-        raise argparse.ArgumentTypeError(_("{word} must be 1 or more").format(word=word))
-    return number
-
-
-def _seconds(word: str) -> float:
-    number = float(word)
-    if not 0 < number < 1e6:
-        raise argparse.ArgumentTypeError(_("{word} must be more than 0").format(word=word))
-    return number
 
 
 def _say(sentence: str) -> None:

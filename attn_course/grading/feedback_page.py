@@ -7,16 +7,10 @@ shown. Whatever came from the learner's code is escaped, and the page may run no
 from html import escape
 
 from attn_course.grading.gradebook import Entry
-from attn_course.grading.records import FAULTS, ExerciseRecord
-from attn_course.practice.exercise import (
-    Chapter,
-    Exercise,
-    Group,
-    GroupResult,
-    Misconception,
-    Result,
-)
+from attn_course.grading.records import ExerciseRecord
 from attn_course.practice.feedback import Feedback
+from attn_course.practice.report import GroupReport, Report, Section
+from attn_course.practice.results import FAULTS, Verdict, in_words
 from attn_course.translate import _
 
 _STYLE = "font-family:sans-serif;max-width:60em;margin:1em auto;padding:0 1em;line-height:1.5"
@@ -51,58 +45,51 @@ def page(entry: Entry) -> str:
 
 
 class _Graded(Feedback):
-    """Feedback without a link: the book of whoever grades is not where the learner is.
-
-    Its first line does without the title, which stands above it.
-    """
+    """Feedback whose first line does without the title, which is above it."""
 
     def _headline(self) -> str:
-        result = self.result
-        if result.status == "todo":
+        report = self.report
+        if report.verdict is Verdict.TODO and not report.points:
             return super()._headline()
         words = _("Passed, points: {points} of {most}"), _("Not yet, points: {points} of {most}")
-        sentence = words[0] if result.status == "passed" else words[1]
-        return sentence.format(points=result.points, most=result.exercise.points)
+        sentence = words[0] if report.verdict is Verdict.PASSED else words[1]
+        return sentence.format(points=report.points, most=report.most)
 
     @property
     def _needs_reading(self) -> bool:
+        """Whether to link a section: the book of whoever grades is not where the learner is."""
         return False
 
 
 def _exercise(stem: str, record: ExerciseRecord) -> str:
     notes = list(record.notes)
     if record.verdict in FAULTS:
-        notes.insert(0, _("Stopped: {verdict}.").format(verdict=_(record.verdict)))
-    if record.verdict == "missing" and not notes:
+        notes.insert(0, _("Stopped: {verdict}.").format(verdict=in_words(record.verdict)))
+    if record.verdict is Verdict.MISSING and not notes:
         notes = [_("Not found in the notebook.")]
-    if record.verdict not in ("passed", "todo"):
+    report = report_of_record(stem, record)
+    if record.verdict not in (Verdict.PASSED, Verdict.TODO):
         notes.append(
             _("Read: chapter {number}, section “{section}”").format(
-                number=stem.partition("_")[0], section=record.section
+                number=report.section.chapter, section=report.section.heading
             )
         )
     heading = f"<h2>{escape(record.title)}</h2>"
-    return heading + _Graded(_result(stem, record), tuple(notes))._repr_html_()
+    return heading + _Graded(report, notes)._repr_html_()
 
 
-def _result(stem: str, record: ExerciseRecord) -> Result:
-    """Return the record in the form that feedback is made of, without any input or output."""
-    groups: list[GroupResult] = []
-    for group in record.groups:
-        groups.append(GroupResult(group.label, group.points, group.status))  # type: ignore[arg-type]
-    exercise = Exercise(
-        chapter=Chapter(stem, title="", sections={}),
-        name=record.id.partition(".")[2],
-        kind=record.kind,  # type: ignore[arg-type]
+def report_of_record(stem: str, record: ExerciseRecord) -> Report:
+    """Return the report of a stored record: no input or output is kept in it."""
+    return Report(
+        id=record.id,
         title=record.title,
-        goal="",
-        task="implement",
-        difficulty=1,
-        minutes=0,
-        section="",
-        hints=(),
-        reference=None,
-        groups=[Group(group.label, group.points, lambda rng: ()) for group in record.groups],
+        kind=record.kind,
+        verdict=record.verdict,
+        points=record.points,
+        most=record.max_points,
+        groups=tuple(GroupReport(one.label, one.points, one.status) for one in record.groups),
+        section=Section(stem.partition("_")[0], record.section),
+        mistake=record.mistake,
+        mistake_sentence=record.mistake_message,
+        is_live=False,
     )
-    mistake = Misconception(record.mistake, record.mistake_message, None, "")
-    return Result(exercise, tuple(groups), mistake if record.mistake else None)

@@ -21,7 +21,6 @@ from typing import Protocol
 
 from attn_course.grading.instructor import PrivateGroup
 from attn_course.grading.records import (
-    NO_CODE,
     ExerciseRecord,
     GroupRecord,
     Record,
@@ -29,22 +28,25 @@ from attn_course.grading.records import (
     status_of,
 )
 from attn_course.grading.sandbox import InfrastructureFault
-from attn_course.practice.exercise import Chapter, Exercise, Failure, GroupResult, Result
+from attn_course.practice.exercise import Chapter, Exercise
 from attn_course.practice.notebook import Cell
+from attn_course.practice.results import Failure, GroupResult, Raised, Result, Verdict
 from attn_course.practice.selection import Problem
 from attn_course.practice.wire import Plain
 from attn_course.translate import _
-
-# A request that every child can answer, since nothing has no name.
-_NOTHING: tuple[str, dict[str, Plain]] = ("value", {"name": ""})
 
 
 class Running(Protocol):
     """A child that has the learner's cells."""
 
     @property
-    def verdict(self) -> str | None:
+    def verdict(self) -> Verdict | None:
         """What ended it, if something did."""
+        ...
+
+    @property
+    def last_words(self) -> str:
+        """What to tell the learner about that."""
         ...
 
     @property
@@ -76,10 +78,10 @@ class Opens(Protocol):
 
 
 @dataclass(frozen=True)
-class _Verdict:
+class _Unjudged:
     """Why an exercise was not judged to its end."""
 
-    word: str
+    verdict: Verdict
     sentence: str
 
 
@@ -95,14 +97,17 @@ def grade_cells(
     """Return how `cells` do in the exercises of `chapter`; no child is begun after `seconds`."""
     if not any(cell.source.strip() for cell in cells):
         message = _("There is no code in the notebook.")
-        return Record(NO_CODE, chapter.points, message, _none_done(chapter.exercises.values()))
+        return Record(
+            Verdict.NO_CODE, chapter.points, message, _none_done(chapter.exercises.values())
+        )
     waiting = list(chapter.exercises.values())
     records: dict[str, ExerciseRecord] = {}
     together = True
     end = clock() + seconds
     while waiting:
         if clock() >= end:
-            late = _Verdict("timed out", _("The time for the whole notebook was used up before."))
+            sentence = _("The time for the whole notebook was used up before.")
+            late = _Unjudged(Verdict.TIMED_OUT, sentence)
             records |= {one.id: _without_points(one, late) for one in waiting}
             break
         asked = waiting if together else waiting[:1]
@@ -156,18 +161,16 @@ def _judged(
             return _ended(exercise, submission)
         why = _("The check itself stopped with {type}: {message}. Please tell your instructor.")
         sentence = why.format(type=type(fault).__name__, message=fault)
-        return _without_points(exercise, _Verdict("not judged", sentence))
-    if submission.verdict == "broke the protocol":  # whoever forges one answer is believed none
+        return _without_points(exercise, _Unjudged(Verdict.NOT_JUDGED, sentence))
+    if submission.verdict is Verdict.BROKE_PROTOCOL:  # whoever forges one answer is believed none
         return _ended(exercise, submission)
     notes = [p.sentence for p in submission.problems if exercise.name in p.names]
-    verdict: str = result.status
+    verdict = result.verdict
     if submission.verdict:
-        verdict, notes = submission.verdict, [_last_words(submission), *notes]
-    elif _is_missing(result):
-        verdict = "missing"
+        verdict, notes = submission.verdict, [submission.last_words, *notes]
     elif result.failure:
         notes = [*_failure_notes(result, cells), *notes]
-    known = result.misconception if verdict in ("failed", "error") else None
+    known = result.mistake if verdict in (Verdict.FAILED, Verdict.ERROR) else None
     return ExerciseRecord(
         id=exercise.id,
         title=exercise.title,
@@ -177,8 +180,8 @@ def _judged(
         max_points=exercise.points,
         verdict=verdict,
         mistake=known.name if known else "",
-        mistake_message=known.message if known else "",
-        groups=tuple(GroupRecord(g.label, g.points, g.status) for g in result.groups),
+        mistake_message=known.sentence if known else "",
+        groups=tuple(GroupRecord(g.label, g.points, g.verdict) for g in result.groups),
         notes=cut_all(notes),
     )
 
@@ -189,20 +192,7 @@ def _has_ended(submission: Running) -> bool:
 
 def _ended(exercise: Exercise, submission: Running) -> ExerciseRecord:
     assert submission.verdict is not None
-    return _without_points(exercise, _Verdict(submission.verdict, _last_words(submission)))
-
-
-def _last_words(submission: Running) -> str:
-    """Return the sentence for a verdict: from then on it is the answer to any request."""
-    return str(submission.request(*_NOTHING)["raised"]["message"])
-
-
-def _is_missing(result: Result) -> bool:
-    """Return whether the notebook defines no such name; the notes say why."""
-    failure, name = result.failure, result.exercise.name
-    return failure is not None and failure.sentence == _("It raised {type}: {message}").format(
-        type="KeyError", message=repr(name)
-    )
+    return _without_points(exercise, _Unjudged(submission.verdict, submission.last_words))
 
 
 def _failure_notes(result: Result, cells: Sequence[Cell]) -> list[str]:
@@ -212,8 +202,8 @@ def _failure_notes(result: Result, cells: Sequence[Cell]) -> list[str]:
     if isinstance(result.exercise.groups[place], PrivateGroup):
         return _private_notes(group, failure, cells)
     notes = [_("In “{label}”: {sentence}").format(label=group.label, sentence=failure.sentence)]
-    if failure.line:
-        notes.append(_("At the line: {line}").format(line=failure.line.strip()))
+    if failure.raised and failure.raised.line:
+        notes.append(_("At the line: {line}").format(line=failure.raised.line.strip()))
     if failure.arguments:
         notes.append(_("The input, not shown here: {names}.").format(names=_named(failure)))
     return notes
@@ -222,27 +212,21 @@ def _failure_notes(result: Result, cells: Sequence[Cell]) -> list[str]:
 def _private_notes(group: GroupResult, failure: Failure, cells: Sequence[Cell]) -> list[str]:
     """Say what can be said without a word of the learner's program, which has seen the input."""
     sentence = _("In “{label}”: {said}. The input is private.")
-    said = _kind_of(failure) if group.status == "error" else _("it is not right")
+    said = _kind_of(failure.raised) if failure.raised else _("it is not right")
     notes = [sentence.format(label=group.label, said=said)]
-    line = failure.line.strip()
+    line = failure.raised.line.strip() if failure.raised else ""
     own_lines = (own.strip() for cell in cells for own in cell.source.splitlines())
     if line and line in own_lines:
         notes.append(_("At the line: {line}").format(line=line))
     return notes
 
 
-def _kind_of(failure: Failure) -> str:
+def _kind_of(raised: Raised) -> str:
     """Name the exception where it is one of Python's: others have a name that somebody chose."""
-    raised = _("It raised {type}: {message}")
-    kinds = (name for name, thing in vars(builtins).items() if _is_exception(thing))
-    for kind in kinds:
-        if failure.sentence.startswith(raised.format(type=kind, message="")):
-            return _("it raised {type}").format(type=kind)
+    thing = getattr(builtins, raised.type, None)
+    if isinstance(thing, type) and issubclass(thing, BaseException):
+        return _("it raised {type}").format(type=raised.type)
     return _("it raised an exception")
-
-
-def _is_exception(thing: object) -> bool:
-    return isinstance(thing, type) and issubclass(thing, BaseException)
 
 
 def _named(failure: Failure) -> str:
@@ -254,7 +238,7 @@ def _named(failure: Failure) -> str:
     return ", ".join(words)
 
 
-def _without_points(exercise: Exercise, verdict: _Verdict) -> ExerciseRecord:
+def _without_points(exercise: Exercise, why: _Unjudged) -> ExerciseRecord:
     return ExerciseRecord(
         id=exercise.id,
         title=exercise.title,
@@ -262,11 +246,13 @@ def _without_points(exercise: Exercise, verdict: _Verdict) -> ExerciseRecord:
         section=exercise.chapter.sections[exercise.section],
         points=0,
         max_points=exercise.points,
-        verdict=verdict.word,
-        groups=tuple(GroupRecord(g.label, g.points, "error") for g in exercise.groups),
-        notes=cut_all(filter(None, [verdict.sentence])),
+        verdict=why.verdict,
+        groups=tuple(GroupRecord(g.label, g.points, why.verdict) for g in exercise.groups),
+        notes=cut_all(filter(None, [why.sentence])),
     )
 
 
 def _none_done(exercises: Iterable[Exercise]) -> tuple[ExerciseRecord, ...]:
-    return tuple(_without_points(exercise, _Verdict("missing", "")) for exercise in exercises)
+    return tuple(
+        _without_points(exercise, _Unjudged(Verdict.MISSING, "")) for exercise in exercises
+    )

@@ -5,6 +5,9 @@ Results are only ever added: the last one of a learner and chapter counts, the o
 history. A notebook is graded anew when its content (`content`, a hash) or what judges it
 (`checks`, a version) changed. The seed from which inputs are drawn is stored before the first
 result, so that everybody is asked the same, also by a run that goes on next week.
+
+A chapter is stored under the stem that it had then. Should it be renamed, nothing is rewritten:
+what was stored under a former stem is found under today's (`practice.numbers.RENAMED`).
 """
 
 import json
@@ -13,12 +16,14 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
-from attn_course.grading.records import NOT_GRADED, UNREADABLE, Record, from_json
+from attn_course.grading.records import Record, from_json
+from attn_course.practice.numbers import current_stem
+from attn_course.practice.results import Verdict
 from attn_course.translate import _
 
 FILE = "gradebook.sqlite"
@@ -29,7 +34,7 @@ CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE results (
     id INTEGER PRIMARY KEY,
     learner TEXT NOT NULL,
-    chapter TEXT NOT NULL,          -- NN_topic
+    chapter TEXT NOT NULL,          -- NN_topic, as it was called then
     content TEXT NOT NULL,          -- hash of the notebook; empty where it can't be read
     checks TEXT NOT NULL,           -- version of what judged it
     points INTEGER NOT NULL,
@@ -52,6 +57,13 @@ CREATE TABLE exercises (
 CREATE VIEW latest AS SELECT * FROM results
     WHERE id IN (SELECT max(id) FROM results GROUP BY learner, chapter);
 """
+
+
+# The same as the view, with former and today's stems of a chapter taken together.
+_LATEST = """(SELECT * FROM results WHERE id IN
+    (SELECT max(id) FROM results GROUP BY learner, current_stem(chapter)))"""
+_LAST_OF_ONE = """SELECT content, checks, record FROM results
+    WHERE learner = ? AND current_stem(chapter) = ? ORDER BY id DESC LIMIT 1"""
 
 
 class GradebookProblem(Exception):  # noqa: N818  (the file has a problem; nothing crashed)
@@ -88,6 +100,7 @@ class Gradebook:
         with self._explained():
             _make_private(self.file)
             self._connection = sqlite3.connect(self.file, isolation_level=None, timeout=0.5)
+            self._connection.create_function("current_stem", 1, current_stem, deterministic=True)
             try:
                 self._prepare(seed)
             except BaseException:
@@ -159,31 +172,25 @@ class Gradebook:
         So is a record that has not all that is wanted now: one that is not enough.
         """
         with self._explained():
-            found = self._connection.execute(
-                "SELECT content, checks, record FROM latest WHERE learner = ? AND chapter = ?",
-                [learner, chapter],
-            ).fetchone()
+            found = self._connection.execute(_LAST_OF_ONE, [learner, chapter]).fetchone()
         if found is None or found[:2] != (content, checks):
             return False
         record = from_json(found[2])
-        return record.status not in (NOT_GRADED, UNREADABLE) and is_enough(record)
+        return record.status not in (Verdict.NOT_GRADED, Verdict.UNREADABLE) and is_enough(record)
 
     def has_result(self, learner: str, chapter: str) -> bool:
         """Return whether there is any result of this learner and chapter."""
         with self._explained():
-            found = self._connection.execute(
-                "SELECT 1 FROM results WHERE learner = ? AND chapter = ? LIMIT 1",
-                [learner, chapter],
-            ).fetchone()
+            found = self._connection.execute(_LAST_OF_ONE, [learner, chapter]).fetchone()
         return found is not None
 
     def latest(self) -> Iterator[Entry]:
         """Yield the result that counts for every learner and chapter, in order."""
-        yield from self._entries("latest", "learner, chapter")
+        yield from self._entries(_LATEST)
 
     def history(self) -> Iterator[Entry]:
         """Yield every result there ever was: by learner and chapter, the oldest first."""
-        yield from self._entries("results", "learner, chapter, id")
+        yield from self._entries("results")
 
     def close(self) -> None:
         """Put everything into the one file, and let go of it."""
@@ -201,10 +208,8 @@ class Gradebook:
         self.close()
 
     def _is_known(self, entry: Entry, record: str) -> bool:
-        found = self._connection.execute(
-            "SELECT content, checks, record FROM latest WHERE learner = ? AND chapter = ?",
-            [entry.learner, entry.chapter],
-        ).fetchone()
+        asked = [entry.learner, entry.chapter]
+        found = self._connection.execute(_LAST_OF_ONE, asked).fetchone()
         return found == (entry.content, entry.checks, record)
 
     def _insert(self, entry: Entry, record: str) -> None:
@@ -226,16 +231,16 @@ class Gradebook:
             ],
         )
 
-    def _entries(self, table: str, order: str) -> Iterator[Entry]:
+    def _entries(self, table: str) -> Iterator[Entry]:
         with self._explained():
             rows = self._connection.execute(
                 "SELECT learner, chapter, content, checks, rung, seconds, record, graded"
-                f" FROM {table} ORDER BY {order}"
+                f" FROM {table} ORDER BY learner, current_stem(chapter), id"
             )
             for learner, chapter, content, checks, rung, seconds, record, graded in rows:
-                yield Entry(
-                    learner, chapter, content, checks, rung, seconds, from_json(record), graded
-                )
+                found = _as_of_today(chapter, from_json(record))
+                stem = current_stem(chapter)
+                yield Entry(learner, stem, content, checks, rung, seconds, found, graded)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -258,6 +263,18 @@ class Gradebook:
             "{file} could not be written ({why}): is the disk full? What was graded before is "
             "kept; make room and run the same command again."
         ).format(**fields)
+
+
+def _as_of_today(stem: str, record: Record) -> Record:
+    """Return a record with the ids that the exercises of a chapter, now renamed, have today."""
+    today = current_stem(stem)
+    if today == stem:
+        return record
+    number = today.partition("_")[0]
+    exercises = (
+        replace(one, id=f"{number}.{one.id.partition('.')[2]}") for one in record.exercises
+    )
+    return replace(record, exercises=tuple(exercises))
 
 
 def _make_private(file: Path) -> None:

@@ -27,7 +27,8 @@ from types import ModuleType
 
 import attn_course
 from attn_course.grading.limits import Limits
-from attn_course.practice.exercise import Chapter, Exercise, Group
+from attn_course.practice.definition import Group
+from attn_course.practice.exercise import Chapter, Exercise
 from attn_course.translate import _
 
 
@@ -59,12 +60,10 @@ def with_own_checks(chapters: Mapping[str, Chapter], place: Path) -> dict[str, C
             except Exception as fault:
                 raise ChecksProblem(_stopped(path, fault)) from fault
     for one in _exercises(extended):
-        one.groups = [
+        one.groups[:] = [
             group if group in public else PrivateGroup(group.label, group.points, group.generate)
             for group in one.groups
         ]
-    for chapter in extended.values():
-        vars(chapter).pop("points", None)  # a sum that was remembered before there were more
     return dict(sorted(extended.items()))
 
 
@@ -89,7 +88,8 @@ def version_of(chapter: Chapter, limits: Limits, own_checks: Iterable[Path] = ()
     the limits. Too often is harmless, since grading anew gives the same; too seldom is not.
     """
     package = Path(attn_course.__file__).parent
-    files = {*package.rglob("*.py"), *own_checks, *_sources(chapter)}
+    data = (package / "practice" / "exercises").glob("*.json")
+    files = {*package.rglob("*.py"), *data, *own_checks, *_sources(chapter)}
     digest = hashlib.sha256(f"{attn_course.__version__} {limits}".encode())
     for path in sorted(files):
         content = path.read_bytes()

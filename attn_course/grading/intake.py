@@ -1,14 +1,13 @@
 """Which notebooks were handed in? Found and read without trusting a name, a size or a kind.
 
 Two layouts, also mixed: `SUBMISSIONS/<learner>/<NN_topic>.ipynb`, and flat
-`SUBMISSIONS/<learner>__<NN_topic>.ipynb`. A chapter is known by its number (01, 05b), so a
-download called `01_topic (1).ipynb` is still one of chapter 01. Whatever is wrong with a file
-becomes one sentence about this file; the others are not touched by it. Nothing here follows a
-link, waits for a pipe or opens a device.
+`SUBMISSIONS/<learner>__<NN_topic>.ipynb`. Which chapter a file belongs to, `practice.numbers` says:
+by its stem, today's or a former one, and else by its number. Whatever is wrong with a file becomes
+one sentence about this file; the others are not touched by it. Nothing here follows a link, waits
+for a pipe or opens a device.
 """
 
 import os
-import re
 import stat
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from attn_course.practice.exercise import Chapter
 from attn_course.practice.notebook import Cell, NotebookProblem, notebook_from_bytes
+from attn_course.practice.numbers import chapter_of_file, current_stem, number_in
 from attn_course.translate import _
 
 LARGEST = 64 * 2**20  # bytes of a notebook; with its outputs cleared it has a few thousand
@@ -26,8 +26,7 @@ _MOST_CODE = 8 * 2**20  # characters in all code cells
 _MOST_NOTICES = 12  # about the other files of one learner
 _ATTEMPTS = 3  # to read a file that somebody is writing
 
-_IN_FOLDER = re.compile(r"(?s)(\d\d[a-z]?)(?:[_ .-].*)?\.ipynb")
-_FLAT = re.compile(r"(?s)(.+)__(\d\d[a-z]?)(?:[_ .-].*)?\.ipynb")
+_ENDING = ".ipynb"
 
 
 @dataclass(frozen=True)
@@ -38,6 +37,7 @@ class HandedIn:
     chapter: str
     path: Path
     name: str
+    file: str = ""  # its name without the learner's
     problem: str = ""  # why it can't be read, where that is known already
     is_there: bool = True  # False for a learner who has a folder, and no notebook in it
     note: str = ""  # what the learner should know about the file
@@ -86,32 +86,27 @@ def find(submissions: Path, chapters: Mapping[str, Chapter]) -> Intake:
     notices: list[str] = []
     for entry in entries_of(submissions):
         name = readable(entry.name)
-        flat = _FLAT.fullmatch(name)
+        learner, file = _taken_apart(name, chapters)
         if entry.name.startswith("."):
-            if flat:
+            if file:
                 notices.append(_("Left aside: {name}, a hidden file.").format(name=name))
-        elif flat:
-            found.append(HandedIn(flat[1], flat[2], Path(entry.path), name))
+        elif file:
+            number = _number_of(file, chapters)
+            found.append(HandedIn(learner, number, Path(entry.path), name, file))
         elif entry.is_symlink():
             closed[name] = _("{name} is a link, and links are not followed.").format(name=name)
         elif entry.is_dir(follow_symlinks=False):
             folders.append(name)
             try:
-                found += _in_folder(Path(entry.path), name, notices)
+                found += _in_folder(Path(entry.path), name, chapters, notices)
             except OSError as fault:
                 closed[name] = _("The folder {name} can't be read ({why}).").format(
                     name=name, why=fault.strerror
                 )
         else:
             notices.append(_("Left aside: {name}, which names no chapter.").format(name=name))
-    known = [one for one in found if one.chapter in chapters]
-    notices += [
-        _(
-            "Left aside: {name}, since chapter {number} is not asked for or has no exercises."
-        ).format(name=one.name, number=one.chapter)
-        for one in found
-        if one.chapter not in chapters
-    ]
+    known = [one for one in found if one.chapter]
+    notices += [_left_aside(one) for one in found if not one.chapter]
     # Who can't be looked at, or has nothing to look at, has a line for every chapter that others
     # handed in.
     numbers = sorted({one.chapter for one in known}) or list(chapters)
@@ -120,11 +115,43 @@ def find(submissions: Path, chapters: Mapping[str, Chapter]) -> Intake:
     nothing = _("There is no notebook of this chapter in the folder {name}.")
     why_not = closed | {name: nothing.format(name=name) for name in empty}
     known += [
-        HandedIn(learner, number, submissions / learner, learner, why, learner in closed)
+        HandedIn(learner, number, submissions / learner, learner, "", why, learner in closed)
         for learner, why in why_not.items()
         for number in numbers
     ]
     return Intake(tuple(_one_each(known, chapters)), tuple(notices))
+
+
+def _taken_apart(name: str, chapters: Mapping[str, Chapter]) -> tuple[str, str]:
+    """Return learner and file of `<learner>__<file>`, or nothing where it is no such name.
+
+    A learner's name may have `__` in it too: the last one counts after which a chapter is named.
+    """
+    for place in range(len(name) - 2, 0, -1):
+        file = name[place + 2 :]
+        if name.startswith("__", place) and _names_a_chapter(file, chapters):
+            return name[:place], file
+    return "", ""
+
+
+def _names_a_chapter(file: str, chapters: Mapping[str, Chapter]) -> bool:
+    """Return whether a file is a notebook of a chapter, be it asked for or not."""
+    if not file.endswith(_ENDING):
+        return False
+    return number_in(file) is not None or chapter_of_file(file, chapters) is not None
+
+
+def _number_of(file: str, chapters: Mapping[str, Chapter]) -> str:
+    """Return the number of the chapter that a file belongs to, or nothing: it is not asked for."""
+    chapter = chapter_of_file(file, chapters)
+    return chapter.number if chapter else ""
+
+
+def _left_aside(one: HandedIn) -> str:
+    number = number_in(current_stem(one.file.removesuffix(_ENDING)))
+    return _(
+        "Left aside: {name}, since chapter {number} is not asked for or has no exercises."
+    ).format(name=one.name, number=number)
 
 
 def read(handed_in: HandedIn) -> bytes:
@@ -188,17 +215,19 @@ def readable(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
-def _in_folder(folder: Path, learner: str, notices: list[str]) -> list[HandedIn]:
+def _in_folder(
+    folder: Path, learner: str, chapters: Mapping[str, Chapter], notices: list[str]
+) -> list[HandedIn]:
     found = []
     others = []
     for entry in _sorted_entries(folder):
         name = readable(entry.name)
         if entry.name.startswith("."):  # Jupyter's checkpoints, a system's own files
             continue
-        match = _IN_FOLDER.fullmatch(name)
-        if match:
+        if _names_a_chapter(name, chapters):
             whole = f"{learner}/{name}"
-            found.append(HandedIn(learner, match[1], Path(entry.path), whole))
+            number = _number_of(name, chapters)
+            found.append(HandedIn(learner, number, Path(entry.path), whole, name))
         else:
             others.append(name)
     for name in others[:_MOST_NOTICES]:
@@ -224,10 +253,11 @@ def _one_each(found: Iterable[HandedIn], chapters: Mapping[str, Chapter]) -> lis
     for (_learner, number), several in sorted(together.items()):
         stem = chapters[number].stem
 
-        def order(one: HandedIn, stem: str = stem) -> tuple[bool, bool, bool, str]:
-            exact = one.name == f"{one.learner}/{stem}.ipynb"
-            flat = one.name == f"{one.learner}__{stem}.ipynb"
-            return bool(one.problem), not exact, not flat, one.name
+        def order(one: HandedIn, stem: str = stem) -> tuple[bool, bool, bool, bool, str]:
+            named = one.file.removesuffix(_ENDING)
+            former = current_stem(named) == stem  # or today's, which comes first
+            flat = one.name != f"{one.learner}/{one.file}"
+            return bool(one.problem), named != stem, not former, flat, one.name
 
         first, *others = sorted(several, key=order)
         if others:

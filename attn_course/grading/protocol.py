@@ -112,14 +112,17 @@ def _seconds_to(deadline: float | None) -> float | None:
     return None if deadline is None else max(deadline - time.monotonic(), 1e-4)
 
 
-def require_answer(response: Plain) -> dict[str, Plain]:
+def require_answer(response: Plain, may_miss: bool = False) -> dict[str, Plain]:
     """Return `response` if it is a value, or an exception with printable texts of bounded length.
 
-    Whether the value fits the request is for whoever asked to see.
+    `may_miss`: a name was asked for, so "there is none" is an answer too. Whether a value fits the
+    request is for whoever asked to see.
     """
     if not isinstance(response, dict) or len(response) != 1:
         raise ProtocolBroken("an answer is a value or an exception")
     if "value" in response:
+        return response
+    if may_miss and response.get("missing") is True:
         return response
     raised = response.get("raised")
     if not isinstance(raised, dict) or set(raised) != set(_LONGEST_TEXT):

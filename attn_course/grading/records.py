@@ -10,12 +10,8 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
+from attn_course.practice.results import FAULTS, Verdict, worst
 from attn_course.translate import _
-
-# How one notebook went, the worst first: the first of these that an exercise met is its status.
-FAULTS = ("broke the protocol", "crashed", "out of memory", "timed out", "not judged")
-GRADED, NO_CODE, UNREADABLE, NOT_GRADED = "graded", "no code", "unreadable", "not graded"
-NOTHING = "nothing handed in"
 
 _LONGEST = 600  # characters of a sentence: an exception's text may be a whole book
 _MOST_SENTENCES = 12  # about one exercise: a learner's cells may be wrong in a thousand places
@@ -27,12 +23,12 @@ class GroupRecord:
 
     label: str
     points: int
-    status: str
+    status: Verdict
 
 
 @dataclass(frozen=True)
 class ExerciseRecord:
-    """How one exercise went: `verdict` is a word, `notes` are sentences for the learner."""
+    """How one exercise went: `notes` are sentences for the learner."""
 
     id: str
     title: str
@@ -40,7 +36,7 @@ class ExerciseRecord:
     section: str  # the heading in the book to read
     points: int
     max_points: int
-    verdict: str
+    verdict: Verdict
     mistake: str = ""  # the name of a known mistake, and what there is to say about it
     mistake_message: str = ""
     groups: tuple[GroupRecord, ...] = ()
@@ -51,7 +47,7 @@ class ExerciseRecord:
 class Record:
     """How one notebook went."""
 
-    status: str
+    status: Verdict
     max_points: int
     message: str = ""  # why there are no exercises to show, or what to know about the file
     exercises: tuple[ExerciseRecord, ...] = ()
@@ -71,13 +67,13 @@ def from_json(text: str) -> Record:
     """Return the record that `Record.to_json` wrote."""
     fields = json.loads(text)
     exercises = tuple(_exercise(one) for one in fields.pop("exercises"))
-    return Record(**fields, exercises=exercises)
+    status = Verdict(fields.pop("status"))
+    return Record(status, **fields, exercises=exercises)
 
 
-def status_of(exercises: tuple[ExerciseRecord, ...]) -> str:
+def status_of(exercises: tuple[ExerciseRecord, ...]) -> Verdict:
     """Return the worst fault that an exercise met, or that all were judged."""
-    met = {exercise.verdict for exercise in exercises}
-    return next((fault for fault in FAULTS if fault in met), GRADED)
+    return worst((one.verdict for one in exercises if one.verdict in FAULTS), Verdict.GRADED)
 
 
 def cut(sentence: str) -> str:
@@ -95,6 +91,9 @@ def cut_all(sentences: Iterable[str]) -> tuple[str, ...]:
 
 
 def _exercise(fields: dict[str, Any]) -> ExerciseRecord:
-    groups = tuple(GroupRecord(**group) for group in fields.pop("groups"))
-    notes = tuple(fields.pop("notes"))
-    return ExerciseRecord(**fields, groups=groups, notes=notes)
+    groups = tuple(
+        GroupRecord(group["label"], group["points"], Verdict(group["status"]))
+        for group in fields.pop("groups")
+    )
+    notes, verdict = tuple(fields.pop("notes")), Verdict(fields.pop("verdict"))
+    return ExerciseRecord(**fields, verdict=verdict, groups=groups, notes=notes)

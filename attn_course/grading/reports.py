@@ -15,9 +15,9 @@ from typing import Any
 from attn_course.grading import folder
 from attn_course.grading.feedback_page import page
 from attn_course.grading.gradebook import Entry
-from attn_course.grading.records import GRADED, NOTHING
 from attn_course.grading.safe_names import cell, file_names, line
 from attn_course.practice.feedback import aligned
+from attn_course.practice.results import Verdict, in_words
 from attn_course.translate import _
 
 _COLUMNS = ("learner", "chapter", "points", "max_points", "percent", "status", "seconds")
@@ -82,9 +82,9 @@ def percent(entry: Entry) -> float:
 def problems(entries: Iterable[Entry]) -> list[str]:
     """Return a line for each notebook that was not simply graded, or that has a message."""
     return [
-        line(f"{entry.learner}  {entry.chapter}  {entry.record.status}  {_why(entry)}")
+        line(f"{entry.learner}  {entry.chapter}  {in_words(entry.record.status)}  {_why(entry)}")
         for entry in entries
-        if entry.record.status != GRADED or entry.record.message
+        if entry.record.status is not Verdict.GRADED or entry.record.message
     ]
 
 
@@ -92,7 +92,7 @@ def summary(entries: Sequence[Entry]) -> str:
     """Return how the class did: for each chapter and exercise, and which mistakes are common."""
     by_chapter: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
-        if entry.record.status != NOTHING:
+        if entry.record.status is not Verdict.NOTHING_HANDED_IN:
             by_chapter[entry.chapter].append(entry)
     lines: list[str] = []
     for chapter, of_chapter in sorted(by_chapter.items()):
@@ -123,7 +123,7 @@ def _exercise_rows(entries: Iterable[Entry]) -> list[tuple[str, ...]]:
     mistakes: dict[str, Counter[str]] = defaultdict(Counter)
     for one in (one for entry in entries for one in entry.record.exercises):
         count[one.id] += 1
-        passed[one.id] += one.verdict == "passed"
+        passed[one.id] += one.verdict is Verdict.PASSED
         if one.mistake:
             mistakes[one.id][one.mistake] += 1
     rows: list[tuple[str, ...]] = []

@@ -21,9 +21,10 @@ from attn_course.grading.instructor import version_of
 from attn_course.grading.intake import HandedIn, Intake, Unreadable
 from attn_course.grading.jobs import Done, Jobs, Task
 from attn_course.grading.limits import Limits
-from attn_course.grading.records import NOT_GRADED, NOTHING, UNREADABLE, Record, cut
+from attn_course.grading.records import Record, cut
 from attn_course.grading.safe_names import shown
 from attn_course.practice.exercise import Chapter
+from attn_course.practice.results import Verdict
 from attn_course.translate import _
 
 _ATTEMPTS = 2  # with a new sandbox, when the old one failed us
@@ -87,7 +88,7 @@ class NotebookGrader:
     def grade(self, task: Task) -> Record:
         """Return how a notebook went."""
         record = self._graded(task)
-        if self._fresh_kernel is None or record.status in (UNREADABLE, NOT_GRADED):
+        if self._fresh_kernel is None or record.status in (Verdict.UNREADABLE, Verdict.NOT_GRADED):
             return record
         return replace(record, runs=cut(self._fresh_kernel.run(task.content)))
 
@@ -96,7 +97,9 @@ class NotebookGrader:
         try:
             cells = intake.cells_of(task.name, task.content)
         except (Unreadable, MemoryError) as fault:
-            return Record(UNREADABLE, chapter.points, cut(str(fault) or type(fault).__name__))
+            return Record(
+                Verdict.UNREADABLE, chapter.points, cut(str(fault) or type(fault).__name__)
+            )
         for _attempt in range(_ATTEMPTS):
             try:
                 if self._sandbox is None:
@@ -199,7 +202,7 @@ class _Run:
         if not one.is_there and self._gradebook.has_result(_storable(one.learner), chapter.stem):
             self._progress.advance()  # a folder that was emptied takes no points away
             return
-        status = UNREADABLE if one.is_there else NOTHING
+        status = Verdict.UNREADABLE if one.is_there else Verdict.NOTHING_HANDED_IN
         self._keep(one, b"", Record(status, chapter.points, cut(why)), 0.0)
 
     def _keep_graded(self, done: Done) -> None:
@@ -243,7 +246,7 @@ class _Run:
 
 def _not_graded(chapter: Chapter, why: str) -> Record:
     sentence = _("It could not be graded, which is not the learner's fault: {why}. Run this again.")
-    return Record(NOT_GRADED, chapter.points, cut(sentence.format(why=why.rstrip("."))))
+    return Record(Verdict.NOT_GRADED, chapter.points, cut(sentence.format(why=why.rstrip("."))))
 
 
 def _without_a_word(chapter: Chapter, done: Done) -> Record:
@@ -254,7 +257,7 @@ def _without_a_word(chapter: Chapter, done: Done) -> Record:
         "It was still being judged after {seconds:g} seconds, and was stopped. Look into it before "
         "you run this again."
     )
-    return Record(NOT_GRADED, chapter.points, sentence.format(seconds=done.seconds))
+    return Record(Verdict.NOT_GRADED, chapter.points, sentence.format(seconds=done.seconds))
 
 
 def _hash(content: bytes) -> str:

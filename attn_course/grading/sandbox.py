@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from attn_course.grading.ladder import Rung
 from attn_course.grading.launch import InfrastructureFault, WorkerProcess
 from attn_course.grading.limits import Barriers, Limits
-from attn_course.grading.sandboxed_submission import NOTHING, SandboxedSubmission
+from attn_course.grading.sandboxed_submission import NOTHING_AVOIDED, SandboxedSubmission
 from attn_course.practice.notebook import Cell
 
 __all__ = ["HeadStart", "InfrastructureFault", "Sandbox", "SandboxedSubmission"]
@@ -48,7 +48,7 @@ class Sandbox:
         cells: Sequence[Cell],
         names: Sequence[str],
         file: str = "notebook",
-        without: Mapping[str, Sequence[str]] = NOTHING,
+        without: Mapping[str, Sequence[str]] = NOTHING_AVOIDED,
     ) -> "SandboxedSubmission":
         """Return a fresh child that has run what `names` need of `cells`.
 

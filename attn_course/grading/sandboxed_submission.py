@@ -18,13 +18,12 @@ from attn_course.grading.protocol import (
     require_answer,
 )
 from attn_course.practice.notebook import Cell
+from attn_course.practice.results import Verdict
 from attn_course.practice.selection import Problem
 from attn_course.practice.wire import Plain
 from attn_course.translate import _
 
-CRASHED, TIMED_OUT = "crashed", "timed out"
-MEMORY_USED_UP, BROKE_THE_PROTOCOL = "out of memory", "broke the protocol"
-NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
+NOTHING_AVOIDED: Mapping[str, Sequence[str]] = MappingProxyType({})
 _SECONDS_TO_FORK = 60.0
 _LONGEST_SENTENCE = 1000
 _MOST_PROBLEMS = 1000
@@ -36,10 +35,10 @@ class SandboxedSubmission:
     def __init__(
         self, worker: WorkerProcess, limits: Limits, let_go: Callable[[bool], None]
     ) -> None:
-        self.verdict: str | None = None
+        self.verdict: Verdict | None = None
         self.problems: list[Problem] = []
         self.seconds = 0.0  # spent on waiting for the child
-        self._sentence = ""
+        self.last_words = ""
         self._limits = limits
         self._worker = worker
         self._let_go = let_go
@@ -52,7 +51,7 @@ class SandboxedSubmission:
         cells: Sequence[Cell],
         names: Sequence[str],
         file: str,
-        without: Mapping[str, Sequence[str]] = NOTHING,
+        without: Mapping[str, Sequence[str]] = NOTHING_AVOIDED,
     ) -> None:
         """Run what `names` need of `cells`. Nothing of a cell was looked at outside the sandbox."""
         sources = [[cell.number, cell.source] for cell in cells if cell.kind == "code"]
@@ -75,7 +74,8 @@ class SandboxedSubmission:
             seconds = min(self._limits.call_seconds, left)
             started = time.monotonic()
             try:
-                return require_answer(self._channel.ask([op, payload], seconds))
+                answer = self._channel.ask([op, payload], seconds)
+                return require_answer(answer, may_miss="name" in payload)
             except OutOfTime:
                 self._out_of_time(is_call=seconds < left)
             except ProtocolBroken as fault:
@@ -84,8 +84,8 @@ class SandboxedSubmission:
                 self._ended()
             finally:
                 self.seconds += time.monotonic() - started
-        message = self._sentence or _("The submission was closed before.")
-        return {"raised": {"type": self.verdict or "closed", "message": message, "line": ""}}
+        message = self.last_words or _("The submission was closed before.")
+        return {"raised": {"type": str(self.verdict or "closed"), "message": message, "line": ""}}
 
     def close(self) -> None:
         """End the child; nothing of it is left."""
@@ -117,11 +117,11 @@ class SandboxedSubmission:
         else:
             sentence = _("All calls together took longer than the {seconds:g} seconds allowed.")
             limit = self._limits.submission_seconds
-        self._judge(TIMED_OUT, sentence.format(seconds=limit))
+        self._judge(Verdict.TIMED_OUT, sentence.format(seconds=limit))
 
     def _breach(self, fault: ProtocolBroken) -> None:
         sentence = _("What came back is no answer to what was asked: {why}.")
-        self._judge(BROKE_THE_PROTOCOL, sentence.format(why=printable(str(fault)[:300])))
+        self._judge(Verdict.BROKE_PROTOCOL, sentence.format(why=printable(str(fault)[:300])))
 
     def _ended(self) -> None:
         """Find out how a child ended that is no longer there."""
@@ -131,10 +131,10 @@ class SandboxedSubmission:
             self._hang_up(is_broken=True)
             raise
         self._hang_up()
-        self.verdict, self._sentence = _verdict(end, self._limits)
+        self.verdict, self.last_words = _verdict(end, self._limits)
 
-    def _judge(self, verdict: str, sentence: str) -> None:
-        self.verdict, self._sentence = verdict, sentence
+    def _judge(self, verdict: Verdict, sentence: str) -> None:
+        self.verdict, self.last_words = verdict, sentence
         self.close()
 
     def _hang_up(self, is_broken: bool = False) -> None:
@@ -149,22 +149,26 @@ class SandboxedSubmission:
         self.close()
 
 
-def _verdict(end: dict[str, Plain], limits: Limits) -> tuple[str, str]:
+def _verdict(end: dict[str, Plain], limits: Limits) -> tuple[Verdict, str]:
     """Return the verdict on a child that ended by itself, and the sentence for the learner."""
     status = end["status"]
     too_much = _("It needed more than the {mb} MB of memory allowed.").format(mb=limits.memory_mb)
     if end["was_alive"]:
-        return BROKE_THE_PROTOCOL, _("It closed the connection to the grader.")
+        return Verdict.BROKE_PROTOCOL, _("It closed the connection to the grader.")
     if status == OUT_OF_MEMORY:
-        return MEMORY_USED_UP, too_much
+        return Verdict.OUT_OF_MEMORY, too_much
     if status == -signal.SIGKILL:  # by the kernel: it computed too long, or took all memory
         if end["seconds"] >= limits.submission_seconds:
-            return TIMED_OUT, _("It used more time of the processor than is allowed.")
-        return MEMORY_USED_UP, too_much
+            return Verdict.TIMED_OUT, _("It used more time of the processor than is allowed.")
+        return Verdict.OUT_OF_MEMORY, too_much
     if status < 0:
         name = _signal_name(-status)
-        return CRASHED, _("It ended the whole Python process ({signal}).").format(signal=name)
-    return CRASHED, _("It left the whole Python process (exit code {code}).").format(code=status)
+        return Verdict.CRASHED, _("It ended the whole Python process ({signal}).").format(
+            signal=name
+        )
+    return Verdict.CRASHED, _("It left the whole Python process (exit code {code}).").format(
+        code=status
+    )
 
 
 def _signal_name(number: int) -> str:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check", "overview", "play"]
 
+CELLS_MUST_PASS = "ATTN_COURSE_CELLS_MUST_PASS"  # set by the pytest plugin where nbval runs cells
+
 
 def check(exercise_id: Any, answer: Any) -> "Feedback | Notice":
     """Check your answer: `practice.check("01.average_pooling", average_pooling)`.
@@ -21,40 +23,40 @@ def check(exercise_id: Any, answer: Any) -> "Feedback | Notice":
     The last line of a cell shows the feedback. What you reached is remembered in the folder
     `.attn-course` beside the notebook.
     """
-    from attn_course.practice import feedback, progress
-    from attn_course.practice.exercises import find_exercise
+    from attn_course.practice import exercises, feedback, progress
+    from attn_course.practice.classroom import classroom
+    from attn_course.practice.numbers import Misuse, exercise_named
+    from attn_course.practice.report import report_of
 
     if not isinstance(exercise_id, str):
         return feedback.Notice(
             _('The name of the exercise comes first, in quotes: practice.check("01.name", name).')
         )
     try:
-        exercise = find_exercise(exercise_id)
-    except KeyError as fault:
-        return feedback.Notice(str(fault.args[0]))
+        exercise = exercise_named(exercise_id, exercises.chapters())
+    except Misuse as fault:
+        return feedback.Notice(str(fault))
     complaint = _wrong_sort_of_answer(exercise, answer)
     if complaint:
         return feedback.Notice(complaint)
 
     result = exercise.check(exercise.local(answer))
-    remembered = progress.load(progress.home())
+    home = progress.home()
+    remembered = progress.load(home)
     remembered.record(result)
-    return feedback.Feedback(result, notes=tuple(remembered.notes))
+    report = report_of(result, with_solution=classroom(home).solutions)
+    return feedback.Feedback(report, notes=remembered.notes)
 
 
 def overview(chapter: str) -> "Overview | Notice":
     """Show the exercises of a chapter as a table: `practice.overview("01")`."""
-    from attn_course.practice import feedback
-    from attn_course.practice.exercises import chapters
+    from attn_course.practice import exercises, feedback
+    from attn_course.practice.numbers import Misuse, chapters_named
 
-    known = chapters()
-    if chapter not in known:
-        return feedback.Notice(
-            _("There is no chapter {number!r} with exercises; there are: {known}.").format(
-                number=chapter, known=", ".join(known)
-            )
-        )
-    return feedback.Overview(known[chapter])
+    try:
+        return feedback.Overview(chapters_named(str(chapter), exercises.chapters()))
+    except Misuse as fault:
+        return feedback.Notice(str(fault))
 
 
 def play(function: Any, **ranges: Any) -> Any:

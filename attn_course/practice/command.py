@@ -11,19 +11,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attn_course.practice.named import Misuse, exercise_named, ids_and_files
+from attn_course.practice.numbers import Misuse, exercise_named, ids_and_files
 from attn_course.practice.terminal import GOOD, OPEN, WRONG_USE, complain, quiet, show, unwritable
 from attn_course.translate import _
 
 if TYPE_CHECKING:
-    from attn_course.practice.exercise import Exercise, Result
+    from attn_course.practice.exercise import Exercise
     from attn_course.practice.progress import Progress
+    from attn_course.practice.results import Result
     from attn_course.practice.selection import Answers
 
 
 def check(arguments: argparse.Namespace) -> int:
     """Check the asked exercises in the asked notebooks."""
-    wanted, files = ids_and_files(arguments.what)
+    from attn_course.practice.exercises import chapters
+
+    wanted, files = ids_and_files(arguments.what, chapters())
     codes = [_check_file(path, chosen) for path, chosen in _work(wanted, files)]
     return max(codes)
 
@@ -47,7 +50,7 @@ def progress(_arguments: argparse.Namespace) -> int:
 
 def hint(arguments: argparse.Namespace) -> int:
     """Show the next hint."""
-    exercise = exercise_named(arguments.exercise)
+    exercise = _exercise_named(arguments.exercise)
     remembered = _remembered_here()
     number, text = remembered.next_hint(exercise)
     total = len(exercise.hints)
@@ -73,9 +76,8 @@ def reset(arguments: argparse.Namespace) -> int:
     """Put one exercise back as it was."""
     from attn_course.practice import workspace
     from attn_course.practice.notebook import NotebookProblem
-    from attn_course.practice.release import ReleaseProblem
 
-    exercise = exercise_named(arguments.exercise)
+    exercise = _exercise_named(arguments.exercise)
     path = arguments.file or _notebook_of(exercise)
     refused = False
 
@@ -87,7 +89,7 @@ def reset(arguments: argparse.Namespace) -> int:
 
     try:
         done = workspace.reset(exercise, path, confirm)
-    except (NotebookProblem, ReleaseProblem, workspace.WorkspaceProblem) as fault:
+    except (NotebookProblem, workspace.WorkspaceProblem) as fault:
         return complain(str(fault), OPEN)
     except OSError as fault:
         sentence = _("{path} and its backup can't be written: {why}. Nothing was changed.")
@@ -131,6 +133,33 @@ def start(arguments: argparse.Namespace) -> int:
     return GOOD
 
 
+def solution(arguments: argparse.Namespace) -> int:
+    """Show the solution of an exercise, with its explanation."""
+    from attn_course.practice.classroom import classroom
+    from attn_course.practice.workspace import working_folder
+
+    exercise = _exercise_named(arguments.exercise)
+    settings = classroom(Path(os.environ.get("ATTN_COURSE_HOME") or working_folder(Path())))
+    if not settings.solutions:
+        return complain(
+            _("Your class has switched solutions off, in {file}.").format(file=settings.file), OPEN
+        )
+    if exercise.solution is None:
+        return complain(_("There is no solution of {id} here.").format(id=exercise.id), OPEN)
+    question = _(
+        "The solution of {id} is best seen after a try of your own; `attn-course hint {id}` helps "
+        "a little at a time. Show the solution?"
+    ).format(id=exercise.id)
+    if not arguments.yes and not _ask(question):
+        return OPEN
+    print(f"{exercise.title} ({exercise.id})\n")
+    print("\n".join(f"    {line}".rstrip() for line in exercise.solution.answer.split("\n")))
+    if exercise.solution.explanation:
+        print()
+        show(exercise.solution.explanation)
+    return GOOD
+
+
 # Checking
 
 
@@ -154,6 +183,7 @@ def _work(
 
 def _check_file(path: Path, wanted: list["Exercise"] | None) -> int:
     from attn_course.practice.notebook import NotebookProblem
+    from attn_course.practice.results import Verdict
     from attn_course.practice.selection import answers_from
 
     os.environ.setdefault("MPLBACKEND", "Agg")  # a plot in an answer must not open a window
@@ -170,7 +200,7 @@ def _check_file(path: Path, wanted: list["Exercise"] | None) -> int:
         results.append(result)
         if result is not None:
             remembered.record(result)
-    passed = sum(result is not None and result.status == "passed" for result in results)
+    passed = sum(result is not None and result.verdict is Verdict.PASSED for result in results)
     summary = _("Exercises passed: {passed} of {count}. Points: {points} of {most}.").format(
         passed=passed,
         count=len(chosen),
@@ -185,25 +215,27 @@ def _check_file(path: Path, wanted: list["Exercise"] | None) -> int:
 def _check_one(exercise: "Exercise", answers: "Answers", at_length: bool) -> "Result | None":
     """Check one exercise and print what came of it; None where there is no answer to check."""
     from attn_course.practice.feedback import Feedback
+    from attn_course.practice.report import report_of
+    from attn_course.practice.results import Verdict
 
     notes = answers.problems_of(exercise.name)
     fields = {"title": exercise.title, "id": exercise.id, "name": exercise.name}
     if exercise.name not in answers.values:
         print(_("Not found: {title} ({id})").format(**fields))
         _print_indented(notes)
-        if notes == [_("No cell defines `{name}`.").format(**fields)]:
+        if exercise.name in answers.undefined:
             _print_indented([_("To put its cell back: attn-course reset {id}").format(**fields)])
         return None
     with quiet():
         result = exercise.check(exercise.local(answers.values[exercise.name]))
-    if result.status == "todo":
+    if result.verdict is Verdict.TODO:
         print(_("To do: {title} ({id})").format(**fields))
-    elif result.status == "passed" and not at_length:
-        show(Feedback(result).text().splitlines()[0])
+    elif result.verdict is Verdict.PASSED and not at_length:
+        show(Feedback(report_of(result)).text().splitlines()[0])
     else:
-        show("\n" + Feedback(result).text())
+        show("\n" + Feedback(report_of(result)).text())
     _print_indented(notes)
-    if result.status in ("failed", "error"):
+    if result.verdict in (Verdict.FAILED, Verdict.ERROR):
         print(_("Stuck? attn-course hint {id}").format(**fields) + "\n")
     return result
 
@@ -211,14 +243,15 @@ def _check_one(exercise: "Exercise", answers: "Answers", at_length: bool) -> "Re
 def _exercises_in(path: Path) -> list["Exercise"]:
     """Return the exercises of the chapter that a notebook belongs to: by name, else by content."""
     from attn_course.practice.exercises import chapters
-    from attn_course.practice.notebook import chapter_number, read_notebook
+    from attn_course.practice.notebook import read_notebook
+    from attn_course.practice.numbers import chapter_of_file
     from attn_course.practice.selection import defined_names
 
     known = chapters()
     cells = read_notebook(path).cells
-    number = chapter_number(path.name)
-    if number in known:
-        return list(known[number].exercises.values())
+    named = chapter_of_file(path.name, known)
+    if named is not None:
+        return list(named.exercises.values())
     defined = frozenset().union(*(defined_names(cell) for cell in cells if cell.kind == "code"))
     for chapter in known.values():
         if defined & set(chapter.exercises):
@@ -258,6 +291,12 @@ def _notebook_of(exercise: "Exercise") -> Path:
 
 def _no_notebook_of(number: str) -> str:
     return _("There is no notebook of chapter {number} here; name its file.").format(number=number)
+
+
+def _exercise_named(word: str) -> "Exercise":
+    from attn_course.practice.exercises import chapters
+
+    return exercise_named(word, chapters())
 
 
 def _remembered_here() -> "Progress":

@@ -5,12 +5,14 @@ PyTorch) and strict where an answer is wrong (shape, numbers, NaN).
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import islice, permutations
 from reprlib import repr as short  # of a long thing only the ends
 from typing import Any
 
 import numpy as np
 
+from attn_course.practice.results import Difference
 from attn_course.practice.wire import Plain
 from attn_course.translate import _
 
@@ -18,11 +20,11 @@ RELATIVE, ABSOLUTE = 1e-4, 1e-5  # what single precision leaves after a few oper
 _MOST_PARTS = 4  # of a tuple, to look whether their order is all that is wrong
 
 
-def difference(got: Plain, wanted: Plain) -> str | None:
-    """Return None where `got` is `wanted`, else one sentence that says how they differ.
+def difference(got: Plain, wanted: Plain) -> Difference | None:
+    """Return None where `got` is `wanted`, else how and where they differ.
 
     >>> difference([1.0, 2.0], np.array([1.0, 2.0]))
-    >>> difference(np.zeros((2, 3)), np.zeros((3, 2)))
+    >>> difference(np.zeros((2, 3)), np.zeros((3, 2))).sentence
     'The shape is (2, 3); it should be (3, 2).'
     """
     if isinstance(wanted, dict):
@@ -71,17 +73,24 @@ def _holds_numbers(value: Any) -> bool:
     return value is not None and not isinstance(value, str | dict)
 
 
-def _array_difference(got: Plain, wanted: Plain) -> str | None:
+def _array_difference(got: Plain, wanted: Plain) -> Difference | None:
     expected = np.asarray(wanted)
     array = as_array(got)
     if array is None:
-        return _("It is a {kind}; it should be an array of shape {shape}.").format(
-            kind=type(got).__name__, shape=expected.shape
-        )
+        sentence = _("It is a {kind}; it should be an array of shape {shape}.")
+        kind = type(got).__name__
+        return Difference(sentence.format(kind=kind, shape=expected.shape), got, wanted)
     if array.shape != expected.shape:
-        return _("The shape is {got}; it should be {wanted}.").format(
-            got=array.shape, wanted=expected.shape
-        )
+        sentence = _("The shape is {got}; it should be {wanted}.")
+        return Difference(sentence.format(got=array.shape, wanted=expected.shape), got, wanted)
+    close = np.isclose(array, expected, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
+    if close.all():
+        return None
+    return Difference(_how_many(array, expected, ~close), got, wanted, where=~close)
+
+
+def _how_many(array: np.ndarray, expected: np.ndarray, differs: np.ndarray) -> str:
+    """Say how many numbers are not what they should be, and in which way."""
     not_finite = ~np.isfinite(array) & np.isfinite(expected)
     if not_finite.any():
         return _("{count} of {total} numbers are NaN or infinite.").format(
@@ -92,17 +101,14 @@ def _array_difference(got: Plain, wanted: Plain) -> str | None:
         return _("{count} of {total} numbers should be NaN.").format(
             count=int(not_nan.sum()), total=array.size
         )
-    close = np.isclose(array, expected, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
-    if close.all():
-        return None
     with np.errstate(invalid="ignore"):  # infinity minus infinity
-        apart = np.abs(array.astype(float) - expected.astype(float))[~close]
+        apart = np.abs(array.astype(float) - expected.astype(float))[differs]
     return _("{count} of {total} numbers differ, at most by {largest:.3g}.").format(
-        count=int((~close).sum()), total=array.size, largest=float(np.max(apart))
+        count=int(differs.sum()), total=array.size, largest=float(np.max(apart))
     )
 
 
-def _tuple_difference(got: Plain, wanted: tuple[Plain, ...]) -> str | None:
+def _tuple_difference(got: Plain, wanted: tuple[Plain, ...]) -> Difference | None:
     shape = all(type(item) is int for item in wanted) and as_array(wanted) is not None
     if shape:  # only the very same numbers do
         numbers = as_array(got)
@@ -112,19 +118,24 @@ def _tuple_difference(got: Plain, wanted: tuple[Plain, ...]) -> str | None:
     as_one_array = all(map(_is_number, wanted))  # three numbers may come so
     parts = _parts(got) if as_one_array or isinstance(got, list | tuple) else None
     if parts is None or len(parts) != len(wanted):
-        return _("It should be a tuple of {count} things.").format(count=len(wanted))
-    if _in_another_order(parts, wanted):
-        return _("The parts are right, their order is not.")
-    for place, (one, other) in enumerate(zip(parts, wanted, strict=True), start=1):
-        sentence = difference(one, other)
-        if sentence:
-            return _("Part {place}: {sentence}").format(place=place, sentence=sentence)
+        sentence = _("It should be a tuple of {count} things.").format(count=len(wanted))
+        return Difference(sentence, got, wanted)
+    for number, (one, other) in enumerate(zip(parts, wanted, strict=True), start=1):
+        found = difference(one, other)
+        if found:
+            place = (_("part {number}").format(number=number), *found.place)
+            sentence = (
+                _("The parts are right, their order is not.")
+                if _in_another_order(parts, wanted)
+                else _("Part {place}: {sentence}").format(place=number, sentence=found.sentence)
+            )
+            return replace(found, sentence=sentence, place=place)
     return None
 
 
 def _in_another_order(got: Iterable[Plain], wanted: tuple[Plain, ...]) -> bool:
-    """Return whether the parts are wrong as they stand and right in another order."""
-    if len(wanted) > _MOST_PARTS or all(map(same, got, wanted)):
+    """Return whether parts that are wrong as they are would be right in another order."""
+    if len(wanted) > _MOST_PARTS:
         return False
     return any(all(map(same, reordered, wanted)) for reordered in permutations(got))
 
@@ -142,21 +153,24 @@ def _is_number(value: Plain) -> bool:
     return array is not None and array.ndim == 0
 
 
-def _dict_difference(got: Plain, wanted: dict[Any, Plain]) -> str | None:
+def _dict_difference(got: Plain, wanted: dict[Any, Plain]) -> Difference | None:
     if not isinstance(got, dict) or set(got) != set(wanted):
         names = _some(map(str, got)) if isinstance(got, dict) else type(got).__name__
-        return _("There is {got}; there should be {wanted}.").format(
+        sentence = _("There is {got}; there should be {wanted}.").format(
             got=names, wanted=", ".join(map(str, wanted))
         )
+        return Difference(sentence, got, wanted)
     for name, value in wanted.items():
-        sentence = difference(got[name], value)
-        if sentence:
-            return f"{name}: {sentence}"
+        found = difference(got[name], value)
+        if found:
+            sentence = f"{name}: {found.sentence}"
+            return replace(found, sentence=sentence, place=(str(name), *found.place))
     return None
 
 
-def _unequal(got: Plain, wanted: Plain) -> str:
-    return _("It is {got}; it should be {wanted}.").format(got=short(got), wanted=short(wanted))
+def _unequal(got: Plain, wanted: Plain) -> Difference:
+    sentence = _("It is {got}; it should be {wanted}.")
+    return Difference(sentence.format(got=short(got), wanted=short(wanted)), got, wanted)
 
 
 def _some(names: Iterable[str], most: int = 20) -> str:
@@ -166,6 +180,13 @@ def _some(names: Iterable[str], most: int = 20) -> str:
 
 
 # An answer that is to be found
+
+
+def hint_at(got: Plain, wanted: Plain) -> Difference | None:
+    """Return how an answer that is to be found differs, without giving it away."""
+    if same(got, wanted):
+        return None
+    return Difference(guidance(got, wanted), got, None, is_secret=True)
 
 
 def guidance(got: Plain, wanted: Plain) -> str:

@@ -11,21 +11,17 @@ and every word that comes from the learner's code is escaped.
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
-import numpy as np
-
-from attn_course.practice.compare import RELATIVE, as_array, same
-from attn_course.practice.exercise import Chapter, Exercise, Failure, GroupResult, Result
+from attn_course.practice.exercise import Chapter, Solution, title_of
+from attn_course.practice.pictures import pictures
+from attn_course.practice.printing import argument_lines, print_alike
+from attn_course.practice.report import GroupReport, Report, Section
+from attn_course.practice.results import Difference, Failure, Verdict, in_words
 from attn_course.translate import _
-
-_MOST_SHOWN = 12  # rows and columns of an array in print
-_EDGE = 4  # of a longer array, so many numbers at each end
-_MOST_CELLS = 24  # rows and columns of a picture
 
 
 class Notice:
@@ -45,132 +41,133 @@ class Notice:
 
 
 class Feedback:
-    """How a check went, ready to be shown; `result` holds the facts."""
+    """How a check went, ready to be shown; `report` holds the facts."""
 
-    def __init__(self, result: Result, notes: tuple[str, ...] = ()) -> None:
-        self.result = result
-        self.notes = notes
+    def __init__(self, report: Report, notes: Sequence[str] = ()) -> None:
+        self.report = report
+        self.notes = tuple(notes)
 
     def text(self) -> str:
         """Return the feedback for a terminal."""
-        result = self.result
+        report = self.report
         lines = [self._headline()]
-        known = result.misconception
-        if known:
-            lines += ["", f"[{_readable(known.name)}] {known.message}", ""]
+        if report.mistake:
+            lines += ["", f"[{_readable(report.mistake)}] {report.mistake_sentence}", ""]
         if self._shows_groups:
-            rows = [("", _status(group), _points(group), group.label) for group in result.groups]
-            lines += aligned(rows)
-        if result.failure:
-            lines += ["", *_failure_text(result.failure, self._raised)]
+            lines += aligned([("", *_group_words(group), group.label) for group in report.groups])
+        if report.failure:
+            lines += ["", *_failure_text(report.failure)]
         if self._needs_reading:
-            lines += _helpers(result.exercise)
-            words, page = _section(result)
+            lines += _helpers(report)
+            words, page = _to_read(report.section), _built_page(report.section)
             lines += ["", f"{words} ({page})" if page else words]
+        if self._shows_solution:
+            lines.append(_("One way to write it: attn-course solution {id}").format(id=report.id))
         return "\n".join([*lines, *self.notes])
 
     __repr__ = text
 
     def _repr_html_(self) -> str:
-        result = self.result
-        colour = {"passed": "green", "todo": "grey"}.get(result.status, "red")
-        parts = [_paragraph(self._headline(), bold=result.status != "todo")]
-        known = result.misconception
-        if known:
-            tag = _small_tag(_readable(known.name))
-            parts.append(f'<p style="margin:0.5em 0">{tag}{escape(known.message)}</p>')
+        report = self.report
+        parts = [_paragraph(self._headline(), bold=report.verdict is not Verdict.TODO)]
+        if report.mistake:
+            tag = _small_tag(_readable(report.mistake))
+            parts.append(f'<p style="margin:0.5em 0">{tag}{escape(report.mistake_sentence)}</p>')
         if self._shows_groups:
-            parts.append(_group_list(result.groups))
-        if result.failure:
-            parts.append(_failure_html(result.failure, self._raised))
+            parts.append(_group_list(report.groups))
+        if report.failure:
+            parts.append(_failure_html(report.failure))
         if self._needs_reading:
-            parts += map(_paragraph, _helpers(result.exercise))
-            parts.append(_section_html(result))
+            parts += map(_paragraph, _helpers(report))
+            parts.append(_section_html(report.section))
+        if self._shows_solution and report.solution:
+            parts.append(_solution_html(report.solution))
         parts += [_paragraph(note, small=True) for note in self.notes]
-        return _box(colour, parts, label=result.exercise.title)
+        return _box(self._colour, parts, label=report.title)
+
+    @property
+    def _colour(self) -> str:
+        unwritten = (Verdict.TODO, Verdict.MISSING)
+        colours = {Verdict.PASSED: "green", **dict.fromkeys(unwritten, "grey")}
+        return colours.get(self.report.verdict, "red")
 
     def _headline(self) -> str:
-        result = self.result
-        if result.status == "todo":
-            return _todo_line(result.exercise)
-        fields = {
-            "title": result.exercise.title,
-            "points": result.points,
-            "most": result.exercise.points,
-        }
-        if result.status == "passed":
+        report = self.report
+        if report.verdict is Verdict.TODO:
+            return _todo_line(report)
+        fields = {"title": report.title, "points": report.points, "most": report.most}
+        if report.verdict is Verdict.PASSED:
             return _("Passed: {title} (points: {points} of {most})").format(**fields)
         return _("Not yet: {title} (points: {points} of {most})").format(**fields)
 
     @property
     def _shows_groups(self) -> bool:
         """Whether there is more to say than that nothing is written yet."""
-        return any(group.status != "todo" for group in self.result.groups)
-
-    @property
-    def _raised(self) -> bool:
-        """Whether the failure shown is an exception rather than a wrong answer."""
-        first = next((group for group in self.result.groups if group.failure), None)
-        return first is not None and first.status == "error"
+        return any(group.verdict is not Verdict.TODO for group in self.report.groups)
 
     @property
     def _needs_reading(self) -> bool:
-        return self.result.status in ("failed", "error")
+        return self.report.verdict in (Verdict.FAILED, Verdict.ERROR)
+
+    @property
+    def _shows_solution(self) -> bool:
+        return self.report.verdict is Verdict.PASSED and self.report.solution is not None
 
 
 class Overview:
-    """The exercises of a chapter as a table."""
+    """The exercises of a chapter as a table, or as one for each of its notebooks."""
 
-    def __init__(self, chapter: Chapter) -> None:
-        self.chapter = chapter
+    def __init__(self, chapters: Sequence[Chapter]) -> None:
+        self.chapters = chapters
 
     def text(self) -> str:
-        """Return the table for a terminal."""
-        title = f"{self.chapter.number} {self.chapter.title}"
-        return "\n".join([title, *aligned([self._head(), *self._rows()])])
+        """Return the tables for a terminal."""
+        tables = (
+            [f"{one.number} {one.title}", *aligned([_overview_head(), *_overview_rows(one)])]
+            for one in self.chapters
+        )
+        return "\n\n".join("\n".join(table) for table in tables)
 
     __repr__ = text
 
     def _repr_html_(self) -> str:
-        cell = "padding:0.25em 0.9em 0.25em 0;text-align:left;vertical-align:top"
-        head = "".join(
-            f'<th scope="col" style="{cell};{_LINE_BELOW}">{escape(name)}</th>'
-            for name in self._head()
-        )
-        body = "".join(
-            "<tr>" + "".join(f'<td style="{cell}">{escape(item)}</td>' for item in row) + "</tr>"
-            for row in self._rows()
-        )
-        caption = escape(f"{self.chapter.number} {self.chapter.title}")
-        return (
-            f'<div style="overflow-x:auto"><table style="border-collapse:collapse;{_TEXT}">'
-            f'<caption style="text-align:left;font-weight:600">{caption}</caption>'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-        )
+        return "".join(map(_overview_html, self.chapters))
 
-    @staticmethod
-    def _head() -> tuple[str, ...]:
-        return (_("Exercise"), _("Task"), _("Difficulty"), _("Minutes"), _("Points"))
 
-    def _rows(self) -> list[tuple[str, ...]]:
-        tasks = {
-            "implement": _("implement"),
-            "find the bug": _("find the bug"),
-            "predict": _("predict"),
-            "complete the training step": _("complete the training step"),
-            "reproduce": _("reproduce an experiment"),
-        }
-        levels = {1: _("easy"), 2: _("medium"), 3: _("hard")}
-        return [
-            (
-                exercise.title,
-                tasks[exercise.task],
-                levels[exercise.difficulty],
-                str(exercise.minutes),
-                str(exercise.points),
-            )
-            for exercise in self.chapter.exercises.values()
-        ]
+def _overview_html(chapter: Chapter) -> str:
+    cell = "padding:0.25em 0.9em 0.25em 0;text-align:left;vertical-align:top"
+    head = "".join(
+        f'<th scope="col" style="{cell};{_LINE_BELOW}">{escape(name)}</th>'
+        for name in _overview_head()
+    )
+    body = "".join(
+        "<tr>" + "".join(f'<td style="{cell}">{escape(item)}</td>' for item in row) + "</tr>"
+        for row in _overview_rows(chapter)
+    )
+    caption = escape(f"{chapter.number} {chapter.title}")
+    return (
+        f'<div style="overflow-x:auto"><table style="border-collapse:collapse;{_TEXT}">'
+        f'<caption style="text-align:left;font-weight:600">{caption}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _overview_head() -> tuple[str, ...]:
+    return (_("Exercise"), _("Task"), _("Difficulty"), _("Minutes"), _("Points"))
+
+
+def _overview_rows(chapter: Chapter) -> list[tuple[str, ...]]:
+    levels = {1: _("easy"), 2: _("medium"), 3: _("hard")}
+    return [
+        (
+            exercise.title,
+            title_of(exercise.task),
+            levels[exercise.difficulty],
+            str(exercise.minutes),
+            str(exercise.points),
+        )
+        for exercise in chapter.exercises.values()
+    ]
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -189,28 +186,30 @@ def _width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
-# Sentences
+# --- sentences -------------------------------------------------------------------------------
 
 
-def _todo_line(exercise: Exercise) -> str:
-    if exercise.kind == "value":
+def _todo_line(report: Report) -> str:
+    if not report.is_live:
+        return _("Not answered.") if report.kind == "value" else _("Not written.")
+    if report.kind == "value":
         return _("Not answered yet: put your answer into {name} in the cell above.").format(
-            name=exercise.name
+            name=report.name
         )
-    if exercise.uses:  # whichever stub spoke, it can't be told from here
+    if report.uses:  # whichever stub spoke, it can't be told from here
         return _(
             "Not written yet: {name}, or what it uses ({used}). Fill it in, then run this again."
-        ).format(name=exercise.name, used=", ".join(exercise.uses))
+        ).format(name=report.name, used=", ".join(report.uses))
     return _("Not written yet: fill in {name} in the cell above, then run this again.").format(
-        name=exercise.name
+        name=report.name
     )
 
 
-def _helpers(exercise: Exercise) -> list[str]:
+def _helpers(report: Report) -> list[str]:
     """Return a sentence about earlier answers that this one calls: they may be what is wrong."""
-    if not exercise.uses:
+    if not report.uses:
         return []
-    used = ", ".join(exercise.uses)
+    used = ", ".join(report.uses)
     return [_("It uses your earlier answers ({used}): are they green?").format(used=used)]
 
 
@@ -220,93 +219,53 @@ def _readable(name: str) -> str:
     return words.lower()
 
 
-def _status(group: GroupResult) -> str:
-    words = {
-        "passed": _("passed"),
-        "failed": _("wrong"),
-        "error": _("stopped"),
-        "todo": _("to do"),
-    }
-    return words[group.status]
+def _group_words(group: GroupReport) -> tuple[str, str]:
+    """Return how a group went, and its points."""
+    earned = group.points if group.verdict is Verdict.PASSED else 0
+    points = _("{earned} of {most}").format(earned=earned, most=group.points)
+    return in_words(group.verdict), points
 
 
-def _points(group: GroupResult) -> str:
-    earned = group.points if group.status == "passed" else 0
-    return _("{earned} of {most}").format(earned=earned, most=group.points)
-
-
-def _section(result: Result) -> tuple[str, Path | None]:
-    """Return the section to read in words, and the page of the built book if there is one."""
-    chapter, label = result.exercise.chapter, _label(result)
-    page = _built_page(chapter.number, label)
-    words = _("Read: chapter {number}, section “{section}”").format(
-        number=chapter.number, section=chapter.sections[label]
+def _to_read(section: Section) -> str:
+    return _("Read: chapter {number}, section “{section}”").format(
+        number=section.chapter, section=section.heading
     )
-    return words, page
 
 
-def _label(result: Result) -> str:
-    """Return the label of the section to read."""
-    return result.misconception.section if result.misconception else result.exercise.section
-
-
-def _built_page(number: str, label: str) -> Path | None:
-    """Return the chapter's page with that section, of a built book in this folder or one above.
-
-    A long chapter has several pages: `03_alignment.html`, `03b_masks.html`, …
-    """
+def _built_page(section: Section) -> Path | None:
+    """Return the page with that section, of a built book in this folder or one above."""
     here = Path.cwd()
-    built = (folder / "_build" / "html" for folder in (here, *here.parents))
-    pages = (page for folder in built for page in sorted(folder.glob(f"{number}*.html")))
-    anchor = f'id="{label}"'
-    return next((page for page in pages if anchor in page.read_text(encoding="utf-8")), None)
+    pages = (
+        folder / "_build" / "html" / f"{section.page}.html" for folder in (here, *here.parents)
+    )
+    return next((page for page in pages if section.page and page.is_file()), None)
 
 
-# Got and expected
+# --- got and expected ------------------------------------------------------------------------
 
 
-def _differing_part(got: Any, wanted: Any) -> tuple[str, Any, Any]:
-    """Return the first part that differs and where it stands: a tuple or dict says little."""
-    if isinstance(wanted, dict) and isinstance(got, dict) and set(got) == set(wanted):
-        keys: Iterable[Any] = wanted
-        place: Callable[[Any], str] = str
-    elif _is_pair(got, wanted):
-        keys = range(len(wanted))
-        place = _part
-    else:
-        return "", got, wanted
-    for key in keys:
-        if not same(got[key], wanted[key]):
-            inner, one, other = _differing_part(got[key], wanted[key])
-            return ", ".join(filter(None, [place(key), inner])), one, other
-    return "", got, wanted
-
-
-def _is_pair(got: Any, wanted: Any) -> bool:
-    shape = isinstance(wanted, tuple) and all(isinstance(item, int) for item in wanted)
-    both = isinstance(wanted, tuple) and isinstance(got, list | tuple)
-    return both and not shape and len(got) == len(wanted)
-
-
-def _part(index: int) -> str:
-    return _("part {number}").format(number=index + 1)
-
-
-def _failure_text(failure: Failure, raised: bool) -> list[str]:
+def _failure_text(failure: Failure) -> list[str]:
     lines = [failure.sentence]
-    if failure.line:
-        lines += [_("at the line:"), f"    {failure.line}"]
+    if failure.raised and failure.raised.line:
+        lines += [_("at the line:"), f"    {failure.raised.line}"]
     if failure.arguments:
         lines += [_("The smallest input on which it goes wrong:")]
-        lines += _indented(_argument_lines(failure.arguments))
-    if raised:
-        return lines
-    place, got, wanted = _differing_part(failure.got, failure.wanted)
-    yours, expected = _print_alike(got, wanted)
-    lines += [_titled(_("yours"), place), *_indented([yours])]
-    if failure.wanted is not None:
-        lines += [_titled(_("expected"), place), *_indented([expected])]
+        lines += _indented(argument_lines(failure.arguments))
+    for title, numbers in _columns(failure.difference):
+        lines += [title, *_indented([numbers])]
     return lines
+
+
+def _columns(difference: Difference | None) -> list[tuple[str, str]]:
+    """Return yours and, where it is no secret, what was expected: a title and the numbers."""
+    if difference is None:
+        return []
+    place = ", ".join(difference.place)
+    yours, expected = print_alike(difference.got, difference.wanted)
+    columns = [(_titled(_("yours"), place), yours)]
+    if not difference.is_secret:
+        columns.append((_titled(_("expected"), place), expected))
+    return columns
 
 
 def _titled(word: str, place: str) -> str:
@@ -317,89 +276,7 @@ def _indented(texts: Iterable[str]) -> list[str]:
     return ["    " + line for text in texts for line in text.split("\n")]
 
 
-def _argument_lines(arguments: dict[str, Any]) -> list[str]:
-    lines = []
-    for name, value in arguments.items():
-        start = f"{name} = "
-        printed = _print(value).replace("\n", "\n" + " " * len(start))
-        lines.append(start + printed + _kind_of_array(value))
-    return lines
-
-
-def _kind_of_array(value: Any) -> str:
-    if not hasattr(value, "shape"):
-        return ""
-    shape = tuple(value.shape)
-    if type(value).__module__.startswith("torch"):
-        return "    # " + _("a tensor of shape {shape}").format(shape=shape)
-    return "    # " + _("shape {shape}").format(shape=shape)
-
-
-def _print_alike(got: Any, wanted: Any) -> tuple[str, str]:
-    """Return both in print, with as many digits as it takes to tell them apart."""
-    arrays = [array for array in (as_array(got), as_array(wanted)) if array is not None]
-    numbers = np.concatenate([array.ravel() for array in arrays]) if arrays else np.zeros(0)
-    for style in (_style_for(numbers), "{:.7f}", "{:.9e}"):
-        width = _number_width(numbers, style)
-        texts = _print(got, style, width), _print(wanted, style, width)
-        if texts[0] != texts[1]:
-            break
-    return texts
-
-
-def _print(value: Any, style: str = "", width: int = 0) -> str:
-    """Return a plain value in print: numbers rounded and under one another, long arrays cut."""
-    array = as_array(value)
-    if isinstance(value, dict) and value:
-        return "\n".join(f"{key}: {_print(item)}" for key, item in value.items())
-    if array is None or isinstance(value, bool | int):
-        return _cut(repr(value))
-    if isinstance(value, tuple) and array.dtype.kind != "f":
-        return _cut(repr(value))
-    if array.ndim == 0:
-        return _number(array.item(), style).strip() if width else repr(float(f"{array:.6g}"))
-    style = style or _style_for(array)
-    width = width or _number_width(array, style)
-    formatter: Any = {"float_kind": lambda number: _number(number, style).rjust(width)}
-    long = array.size > _MOST_SHOWN**2 or max(array.shape) > 2 * _MOST_SHOWN
-    return np.array2string(
-        array,
-        separator=", ",
-        formatter=formatter if array.dtype.kind == "f" else None,
-        threshold=0 if long else array.size + 1,
-        edgeitems=_EDGE if array.ndim <= 2 else 2,
-        max_line_width=88,
-    )
-
-
-def _cut(text: str, longest: int = 300) -> str:
-    return text if len(text) <= longest else text[:longest] + " …"
-
-
-def _style_for(numbers: np.ndarray) -> str:
-    """Return up to four decimals, or the scientific form where these would hide the numbers."""
-    if numbers.dtype.kind != "f":
-        return "{:.4f}"
-    finite = numbers[np.isfinite(numbers)].astype(float)
-    largest = np.abs(finite).max(initial=0.0)
-    if largest >= 1e6 or 0 < largest < 1e-2:
-        return "{:.3e}"
-    enough = (d for d in (1, 2, 3) if np.abs(finite - finite.round(d)).max(initial=0.0) < 1e-7)
-    return f"{{:.{next(enough, 4)}f}}"
-
-
-def _number_width(numbers: np.ndarray, style: str) -> int:
-    if numbers.dtype.kind != "f" or numbers.size == 0 or numbers.size > 10_000:
-        return 0
-    return max(len(_number(number, style)) for number in numbers.ravel().tolist())
-
-
-def _number(number: float, style: str) -> str:
-    text = style.format(number)
-    return text.removeprefix("-") if float(text) == 0 else text
-
-
-# HTML
+# --- HTML ------------------------------------------------------------------------------------
 
 _TEXT = "color:var(--jp-content-font-color1,inherit);font-size:var(--jp-content-font-size1,1em)"
 _LINE_BELOW = "border-bottom:1px solid rgba(128,128,128,0.5)"
@@ -429,6 +306,10 @@ def _paragraph(sentence: str, bold: bool = False, small: bool = False) -> str:
     return f'<p style="{style}">{escape(sentence)}</p>'
 
 
+def _code(text: str) -> str:
+    return f'<pre style="{_CODE}">{escape(text)}</pre>'
+
+
 def _small_tag(words: str) -> str:
     return (
         '<span style="display:inline-block;font-size:0.85em;line-height:1.5;padding:0 0.6em;'
@@ -437,50 +318,44 @@ def _small_tag(words: str) -> str:
     )
 
 
-def _group_list(groups: Iterable[GroupResult]) -> str:
+def _group_list(groups: Iterable[GroupReport]) -> str:
     """Return a line for each group: a mark and a word, so that it does not rest on colour."""
-    marks = {"passed": "✓", "failed": "✗", "error": "✗", "todo": "·"}
+    marks = {Verdict.PASSED: "✓", Verdict.TODO: "·", Verdict.MISSING: "·"}
     rows = "".join(
         f'<li style="margin:0"><span aria-hidden="true" style="display:inline-block;width:1.4em">'
-        f"{marks[group.status]}</span>{escape(group.label)}: "
-        f"{escape(_status(group))}, {escape(_points(group))}</li>"
+        f"{marks.get(group.verdict, '✗')}</span>{escape(group.label)}: "
+        f"{escape(', '.join(_group_words(group)))}</li>"
         for group in groups
     )
     return f'<ul style="list-style:none;margin:0.2em 0;padding:0">{rows}</ul>'
 
 
-def _failure_html(failure: Failure, raised: bool) -> str:
+def _failure_html(failure: Failure) -> str:
     parts = [_paragraph(failure.sentence)]
-    if failure.line:
-        parts += [f'<pre style="{_CODE}">{escape(failure.line)}</pre>']
+    if failure.raised and failure.raised.line:
+        parts.append(_code(failure.raised.line))
     if failure.arguments:
-        parts += [_paragraph(_("The smallest input on which it goes wrong:"))]
-        shown = "\n".join(_argument_lines(failure.arguments))
-        parts += [f'<pre style="{_CODE}">{escape(shown)}</pre>']
-    if raised:
+        parts.append(_paragraph(_("The smallest input on which it goes wrong:")))
+        parts.append(_code("\n".join(argument_lines(failure.arguments))))
+    if failure.difference is None:
         return "".join(parts)
-    place, got, wanted = _differing_part(failure.got, failure.wanted)
-    yours, expected = _print_alike(got, wanted)
-    columns = [(_titled(_("yours"), place), got, yours)]
-    if failure.wanted is not None:
-        columns += [(_titled(_("expected"), place), wanted, expected)]
-    pictures = _pictures(got, wanted)
+    drawn = ("", "") if failure.difference.is_secret else pictures(failure.difference)
     shown = "".join(
-        f'<div style="min-width:0;max-width:100%">{_paragraph(title)}{picture}'
-        f'<pre style="{_CODE}">{escape(numbers)}</pre></div>'
-        for (title, _value, numbers), picture in zip(columns, pictures, strict=False)
+        '<div style="min-width:0;max-width:100%">'
+        f"{_paragraph(title)}{picture}{_code(numbers)}</div>"
+        for (title, numbers), picture in zip(_columns(failure.difference), drawn, strict=False)
     )
     layout = "display:flex;flex-wrap:wrap;gap:0.3em 2em;align-items:flex-start"
     return "".join(parts) + f'<div style="{layout}">{shown}</div>'
 
 
-def _section_html(result: Result) -> str:
-    words, page = _section(result)
+def _section_html(section: Section) -> str:
+    words, page = _to_read(section), _built_page(section)
     if page is None:
         return _paragraph(words)
     # Relative, as JupyterLab and a browser both follow it; a file: address only one of them would.
     relative = Path(os.path.relpath(page, Path.cwd())).as_posix()
-    address = f"{quote(relative)}#{quote(_label(result))}"
+    address = f"{quote(relative)}#{quote(section.label)}"
     link = "color:var(--jp-content-link-color,#0969da)"
     return (
         f'<p style="margin:0.5em 0 0.3em"><a href="{escape(address)}" style="{link}">'
@@ -488,76 +363,25 @@ def _section_html(result: Result) -> str:
     )
 
 
-# Pictures
-
-
-def _pictures(got: Any, wanted: Any) -> tuple[str, str]:
-    """Return got and expected as heat maps on one scale, or nothing where they say nothing."""
-    yours, expected = _matrix(got), _matrix(wanted)
-    if yours is None or expected is None:
-        return "", ""
-    if yours.shape == expected.shape:
-        differs = ~np.isclose(yours, expected, rtol=RELATIVE, atol=1e-5, equal_nan=True)
-    else:
-        differs = np.zeros((0, 0), dtype=bool)  # a wrong shape speaks for itself
-    if differs.all():
-        differs = np.zeros_like(differs)  # frames around everything would point at nothing
-    finite = [matrix[np.isfinite(matrix)] for matrix in (yours, expected)]
-    scale = float(np.max(np.abs(np.concatenate(finite)), initial=0.0)) or 1.0
-    rows, columns = np.maximum(yours.shape, expected.shape)
-    size = 22 if max(rows, columns) <= _MOST_SHOWN else 12
+def _solution_html(solution: Solution) -> str:
+    """Return one right way to write it and why, folded."""
+    summary = escape(_("One way to write it, and why"))
+    style = "margin:0.4em 0"
     return (
-        _heat_map(yours, scale, size, differs, _("Your numbers as a heat map")),
-        _heat_map(expected, scale, size, differs, _("The expected numbers as a heat map")),
+        f'<details style="{style}"><summary style="cursor:pointer">{summary}</summary>'
+        f"{_code(solution.answer)}{_prose(solution.explanation)}</details>"
     )
 
 
-def _matrix(value: Any) -> np.ndarray | None:
-    """Return an array of numbers as a matrix that is small enough to draw, or None."""
-    array = as_array(value)
-    if array is None or array.size < 2 or array.ndim > 4:
-        return None
-    rows = array.astype(float).reshape(-1, array.shape[-1])
-    return rows if max(rows.shape) <= _MOST_CELLS else None
+def _prose(markdown: str) -> str:
+    """Return simple Markdown as HTML: paragraphs, code and bold, and formulas as they are."""
+    paragraphs = re.split(r"\n\s*\n", markdown.strip())
+    texts = (escape(" ".join(paragraph.split("\n"))) for paragraph in paragraphs if paragraph)
+    coded = (re.sub(r"`(.+?)`", _inline_code, text) for text in texts)
+    marked = (re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", text) for text in coded)
+    return "".join(f'<p style="margin:0.3em 0">{text}</p>' for text in marked)
 
 
-def _heat_map(matrix: np.ndarray, scale: float, size: int, differs: np.ndarray, label: str) -> str:
-    rows, columns = matrix.shape
-    width, height = columns * size + 2, rows * size + 2
-    cells = "".join(
-        _cell(matrix[row, column], scale, column * size + 1, row * size + 1, size)
-        for row in range(rows)
-        for column in range(columns)
-    )
-    marks = "".join(
-        f'<rect x="{column * size + 3}" y="{row * size + 3}" width="{size - 4}" '
-        f'height="{size - 4}" fill="none" stroke="{colour}" stroke-width="{stroke}"/>'
-        for row, column in np.argwhere(differs)
-        for colour, stroke in (("#fff", 4), ("#000", 2))  # seen on light and on dark cells
-    )
-    wrong = int(differs.sum())
-    words = _("{label}: {rows} rows, {columns} columns").format(
-        label=label, rows=rows, columns=columns
-    )
-    if wrong:
-        words = _("{words}; {wrong} framed cells differ").format(words=words, wrong=wrong)
-    return (
-        f'<svg role="img" aria-label="{escape(words)}" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" style="max-width:100%;height:auto;display:block">'
-        f"{cells}{marks}</svg>"
-    )
-
-
-def _cell(number: float, scale: float, x: int, y: int, size: int) -> str:
-    place = f'x="{x}" y="{y}" width="{size}" height="{size}" stroke="#808080"'
-    if np.isfinite(number):
-        return f'<rect {place} fill="{_colour(number / scale)}"/>'
-    cross = f"M{x + 4} {y + 4}l{size - 8} {size - 8}M{x + 4} {y + size - 4}l{size - 8} {8 - size}"
-    return f'<rect {place} fill="#d0d0d0"/><path d="{cross}" stroke="#000" stroke-width="2"/>'
-
-
-def _colour(share: float) -> str:
-    """Return white for 0, blue towards 1, orange towards -1: told apart by all kinds of eyes."""
-    end = (0, 90, 181) if share >= 0 else (220, 110, 0)
-    red, green, blue = (round(255 + (channel - 255) * min(abs(share), 1.0)) for channel in end)
-    return f"#{red:02x}{green:02x}{blue:02x}"
+def _inline_code(found: re.Match[str]) -> str:
+    """Return code in a line; its stars are powers and nothing bold."""
+    return f"<code>{found[1].replace('*', '&#42;')}</code>"

@@ -16,19 +16,6 @@ from typing import Any
 
 from attn_course.translate import _
 
-# A chapter's files begin with its number, those of one page of a long chapter with a letter too.
-_NUMBERED = re.compile(r"(\d\d[a-z]?)_")
-
-
-def chapter_number(name: str) -> str | None:
-    """Return the chapter's number at the start of a file name, or None if there is none.
-
-    >>> chapter_number("01_topic.ipynb"), chapter_number("05b_topic.ipynb")
-    ('01', '05b')
-    """
-    found = _NUMBERED.match(name)
-    return found[1] if found else None
-
 
 class NotebookProblem(Exception):  # noqa: N818  (a learner's file has a problem; nothing crashed)
     """A file that is no notebook we can read: the text says what it is and what to do."""

@@ -23,12 +23,15 @@ from pathlib import Path
 from typing import Any
 
 from attn_course._files import replace_file
-from attn_course.practice.exercise import Chapter, Exercise, Result
+from attn_course.practice import exercises
+from attn_course.practice.exercise import Chapter, Exercise
 from attn_course.practice.feedback import aligned
+from attn_course.practice.numbers import current_id
+from attn_course.practice.results import Result, Verdict
 from attn_course.translate import _
 
 _FORMAT = 1
-_STATUSES = ("passed", "failed", "error", "todo")
+_STATUSES = (Verdict.PASSED, Verdict.FAILED, Verdict.ERROR, Verdict.TODO)
 _BAR = 20  # characters
 
 
@@ -37,7 +40,7 @@ class Entry:
     """What is remembered of one exercise."""
 
     best_points: int = 0
-    status: str = "todo"
+    status: str = Verdict.TODO.value
     attempts: int = 0
     checked: str = ""
     hints: int = 0
@@ -55,8 +58,8 @@ class Progress:
         """Remember how a check went."""
         entry = self._entry(result.exercise)
         entry.best_points = max(entry.best_points, result.points)
-        entry.status = result.status
-        entry.attempts += result.status != "todo"
+        entry.status = result.verdict.value
+        entry.attempts += result.verdict is not Verdict.TODO
         entry.checked = datetime.now(UTC).isoformat(timespec="seconds")
         self._save()
 
@@ -167,7 +170,14 @@ def _entries(content: Any) -> dict[str, Entry]:
     stored = content.get("exercises")
     if not isinstance(stored, dict):
         raise ValueError("not a progress file")
-    return {name: _entry(values) for name, values in stored.items()}
+    known = exercises.chapters()
+    entries: dict[str, Entry] = {}
+    for name, values in stored.items():
+        entry, today = _entry(values), current_id(name, known)
+        if today in entries:  # under an old id and under today's: points never go down
+            entry.best_points = max(entry.best_points, entries[today].best_points)
+        entries[today] = entry
+    return entries
 
 
 def _entry(values: Any) -> Entry:
@@ -198,9 +208,9 @@ def _words(entry: Entry | None) -> str:
     if entry is None or not entry.checked:
         return _("not tried yet")
     words = {
-        "passed": _("passed"),
-        "failed": _("not yet"),
-        "error": _("stopped with an error"),
-        "todo": _("not written yet"),
+        Verdict.PASSED: _("passed"),
+        Verdict.FAILED: _("not yet"),
+        Verdict.ERROR: _("stopped with an error"),
+        Verdict.TODO: _("not written yet"),
     }
-    return words[entry.status]
+    return words[Verdict(entry.status)]

@@ -73,10 +73,14 @@ class BrokenCell:
 
 @dataclass(frozen=True)
 class Problem:
-    """Something a learner should know, and the wanted names that it touches."""
+    """Something a learner should know, and the wanted names that it touches.
+
+    `is_undefined`: there is no definition of these names at all.
+    """
 
     names: frozenset[str]
     sentence: str
+    is_undefined: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,11 @@ class Answers:
 
     values: dict[str, Any]
     problems: tuple[Problem, ...]
+
+    @property
+    def undefined(self) -> frozenset[str]:
+        """The names that no cell defines."""
+        return frozenset().union(*(one.names for one in self.problems if one.is_undefined))
 
     def problems_of(self, name: str) -> list[str]:
         """Return the sentences that touch `name`."""
@@ -510,7 +519,8 @@ def _problems_with(
             frozenset({name}), sentence.format(name=name, numbers=numbers, chosen=origin.cell.label)
         )
     if not graph.binders(name) and not any(name in bad.names for bad in broken):
-        yield Problem(frozenset({name}), _("No cell defines `{name}`.").format(name=name))
+        sentence = _("No cell defines `{name}`.").format(name=name)
+        yield Problem(frozenset({name}), sentence, is_undefined=True)
 
 
 def _broken(cell: Cell, fault: BaseException) -> BrokenCell:

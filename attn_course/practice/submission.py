@@ -16,7 +16,7 @@ tests) and one in a sandboxed process (the grader). The requests:
 | vjp        | module, args, cotangent            | {parameter name: gradient}                 |
 
 A response is `{"value": …}`, or `{"raised": {"type": …, "message": …, "line": …}}` with the
-learner's own line where it is known.
+learner's own line where it is known, or `{"missing": True}` where there is no answer of that name.
 """
 
 import sysconfig
@@ -47,6 +47,8 @@ class LocalSubmission:
 
     def request(self, op: str, payload: dict[str, Plain]) -> dict[str, Plain]:
         """Carry out one request."""
+        if "name" in payload and payload["name"] not in self._answers:
+            return {"missing": True}
         try:
             # Through the wire and back: the learner's code gets copies, never the check's arrays.
             copies = unpack(pack(payload))

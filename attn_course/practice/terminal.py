@@ -1,5 +1,6 @@
-"""What the commands share: exit codes, how they print, and silence while answers run."""
+"""What the commands share: exit codes, how they read and print, silence while answers run."""
 
+import argparse
 import shutil
 import sys
 import textwrap
@@ -12,6 +13,28 @@ from pathlib import Path
 from attn_course.translate import _
 
 GOOD, OPEN, WRONG_USE = 0, 1, 2
+
+
+def count(word: str) -> int:
+    """Read a number of things from the command line."""
+    if not word.isdecimal() or int(word) < 1:
+        raise argparse.ArgumentTypeError(
+            _("{word!r} is not a number of at least 1").format(word=word)
+        )
+    return int(word)
+
+
+def seconds(word: str) -> float:
+    """Read a number of seconds from the command line."""
+    try:
+        number = float(word)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e6:
+        raise argparse.ArgumentTypeError(
+            _("{word!r} is not a number of seconds above 0").format(word=word)
+        )
+    return number
 
 
 def complain(sentence: str, code: int) -> int:

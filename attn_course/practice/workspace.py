@@ -1,9 +1,7 @@
 """The folder a learner works in: begin it, find the notebooks, put one exercise back, hand it out.
 
-The notebooks as they were handed out come with the installed package
-(`attn_course/practice/notebooks`); in a checkout of the course they are made afresh from
-`solutions/`, since the ones in `exercises/` may have been worked on. Nothing here overwrites what
-a learner wrote without keeping a backup.
+The notebooks as they were handed out come with the package, in the files that `practice.exercises`
+reads. Nothing here overwrites what a learner wrote without keeping a backup.
 """
 
 import json
@@ -15,21 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from attn_course._files import create_file, replace_file
-from attn_course.practice import exercises
+from attn_course.practice import classroom, exercises
 from attn_course.practice.exercise import Chapter, Exercise
 from attn_course.practice.notebook import (
     Cell,
     Notebook,
-    chapter_number,
     notebook_text,
     read_notebook,
     source_of,
 )
-from attn_course.practice.release import exercise_notebook
+from attn_course.practice.numbers import chapter_of_file
 from attn_course.practice.selection import defined_names
 from attn_course.translate import _
 
-PACKAGED = Path(__file__).with_name("notebooks")  # filled when the package is built
 HANDOUT = "attn-course-exercises.zip"
 
 
@@ -54,22 +50,7 @@ def course_root() -> Path | None:
 
 def pristine_notebook(chapter: Chapter) -> str:
     """Return a chapter's exercise notebook as it was handed out."""
-    packaged, root = PACKAGED / f"{chapter.stem}.ipynb", course_root()
-    if packaged.is_file():
-        return packaged.read_text(encoding="utf-8")
-    if root is None:
-        raise WorkspaceProblem(
-            _("The notebook {name} is missing from this installation: install it again.").format(
-                name=packaged.name
-            )
-        )
-    try:
-        return exercise_notebook(root / "solutions" / f"{chapter.stem}.md", chapter)
-    except ImportError as fault:
-        # The file in exercises/ is no substitute: somebody's answers may be in it.
-        raise WorkspaceProblem(
-            _("In a checkout this needs jupytext: `make env` or `pip install jupytext`.")
-        ) from fault
+    return notebook_text(exercises.compiled(chapter.stem)["notebook"])
 
 
 def pristine_notebooks() -> dict[str, str]:
@@ -81,10 +62,11 @@ def pristine_notebooks() -> dict[str, str]:
 def working_folder(here: Path) -> Path:
     """Return where the notebooks are: here, or where `make lab` or a checkout has them below."""
     places = (here, here / "my-exercises", here / "exercises")
+    known = exercises.chapters()
     with_notebooks = (
         place
         for place in places
-        if any(chapter_number(path.name) for path in place.glob("*.ipynb"))
+        if any(chapter_of_file(path.name, known) for path in place.glob("*.ipynb"))
     )
     return next(with_notebooks, here)
 
@@ -94,15 +76,16 @@ def find_notebooks(folder: Path) -> tuple[dict[str, Path], list[Path]]:
 
     A copy that Jupyter made (`01_topic-Copy1.ipynb`) is taken only where the original is gone.
     """
-    stems = {chapter.stem for chapter in exercises.chapters().values()}
+    known = exercises.chapters()
+    stems = {chapter.stem for chapter in known.values()}
     found: dict[str, Path] = {}
     passed_over: list[Path] = []
     for path in sorted(folder.glob("*.ipynb"), key=lambda path: (path.stem not in stems, path)):
-        number = chapter_number(path.name)
-        if number in found:
+        chapter = chapter_of_file(path.name, known)
+        if chapter is not None and chapter.number in found:
             passed_over.append(path)
-        elif number is not None:
-            found[number] = path
+        elif chapter is not None:
+            found[chapter.number] = path
     return dict(sorted(found.items())), passed_over
 
 
@@ -178,6 +161,10 @@ def write_handout(folder: Path) -> Path:
     """Write the zip for learners into `folder`: exercises and a README, no solution."""
     texts = {f"attn-course-exercises/{n}": text for n, text in pristine_notebooks().items()}
     texts["attn-course-exercises/README.md"] = handout_readme(exercises.chapters())
+    texts[f"attn-course-exercises/{classroom.FILE}"] = _(
+        "# Settings of your class: with false, checks and `attn-course solution` keep the solutions"
+        "\n# to themselves. Your instructor asks you to leave it so.\nsolutions = false\n"
+    )
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / HANDOUT
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:

@@ -3,10 +3,17 @@
 import pytest
 from attn_book.freshness import forget_if_changed
 
+USED = (
+    "attn_course/scoring.py",
+    "attn_course/practice/exercises/01_topic.json",  # pages show the exercises of a chapter
+    "book/_data/tasks.json",
+)
+UNUSED = ("attn_course/grading/run.py", "attn_course/authoring/release.py")
+
 
 @pytest.fixture
 def root(tmp_path):
-    for name in ("attn_course/scoring.py", "attn_course/grading/run.py", "book/_data/tasks.json"):
+    for name in (*USED, *UNUSED):
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("as it was")
@@ -27,7 +34,7 @@ def test_outputs_are_kept_as_long_as_nothing_changes(root, cache):
     assert (cache / "global.db").exists()
 
 
-@pytest.mark.parametrize("name", ["attn_course/scoring.py", "book/_data/tasks.json"])
+@pytest.mark.parametrize("name", USED)
 def test_other_code_or_data_forgets_them(root, cache, name):
     (root / name).write_text("changed")
     assert forget_if_changed(cache, root)
@@ -41,7 +48,8 @@ def test_a_file_that_is_gone_or_new_forgets_them(root, cache):
 
 
 def test_what_no_page_runs_does_not_matter(root, cache):
-    (root / "attn_course" / "grading" / "run.py").write_text("changed")
+    for name in UNUSED:
+        (root / name).write_text("changed")
     (root / "attn_course" / "__pycache__").mkdir()
     (root / "attn_course" / "__pycache__" / "scoring.pyc").write_text("compiled")
     assert not forget_if_changed(cache, root)

@@ -4,12 +4,16 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
 import yaml
+
+from attn_course.authoring.edits import edited
+from attn_course.authoring.entries import read_entries
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -98,19 +102,22 @@ def modules(folder):
     return sorted(files | packages)
 
 
-@pytest.mark.parametrize("package", ["attn_course", "attn_course/practice"])
-def test_readme_has_a_line_for_every_module(package):
-    missing = [name for name in modules(ROOT / package) if f"| `{name}` |" not in README]
-    assert missing == []
+HEADINGS = {
+    "attn_course": "| module |",
+    "attn_course/practice": "| module of `practice/` |",
+    "attn_course/authoring": "| module of `authoring/` |",
+}
 
 
-@pytest.mark.parametrize("package", ["attn_course", "attn_course/practice"])
-def test_readme_names_no_module_that_is_gone(package):
-    heading = "| module |" if package == "attn_course" else "| module of `practice/` |"
-    table = README.split(heading)[1].split("\n\n")[0]
-    named = re.findall(r"^\| `([^`]+)` \|", table, flags=re.MULTILINE)
-    assert named
-    assert [name for name in named if name not in modules(ROOT / package)] == []
+def rows_of_readme(package):
+    """Return the names in the first column of a package's table in README."""
+    table = README.split(HEADINGS[package])[1].split("\n\n")[0]
+    return re.findall(r"^\| `([^`]+)` \|", table, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("package", HEADINGS)
+def test_readme_has_one_line_for_every_module_and_none_for_what_is_gone(package):
+    assert sorted(rows_of_readme(package)) == modules(ROOT / package)
 
 
 def test_every_make_word_in_readme_and_contributing_exists():
@@ -119,6 +126,17 @@ def test_every_make_word_in_readme_and_contributing_exists():
     text = README + (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     named = set(re.findall(r"(?:^|`)make ([a-z]+)", text, flags=re.MULTILINE))
     assert {"book", "test"} <= named <= targets
+
+
+def test_the_mistakes_that_contributing_shows_can_be_made():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    shown = text.split("## Add an exercise")[1].split("```text\n")[1].split("```")[0]
+    entries, problems = read_entries(textwrap.dedent(shown), first_line=1)
+    assert problems == []
+    assert len(entries) == 2
+    solution = "scores = scores - scores.max()\nw = e(scores, axis=-1) / s(axis=-1)\n"
+    made = [edited(solution, entry.edits, "weights") for entry in entries]
+    assert made == [solution.replace("-1", "-2"), "pass\n" + solution.split("\n", 1)[1]]
 
 
 @pytest.fixture(scope="module")
@@ -138,11 +156,15 @@ def wheel_names(tmp_path_factory):
     return zipfile.ZipFile(wheel).namelist()
 
 
-def test_the_wheel_brings_every_exercise(wheel_names):
-    exercises = sorted(path.name for path in (ROOT / "exercises").glob("*.ipynb"))
-    assert exercises
-    packed = [name for name in wheel_names if name.startswith("attn_course/practice/notebooks/")]
-    assert sorted(Path(name).name for name in packed) == exercises
+def test_the_wheel_brings_every_exercise_and_no_notebook_somebody_may_have_worked_in(wheel_names):
+    stems = sorted(path.stem for path in (ROOT / "exercises").glob("*.ipynb"))
+    assert stems
+    folder = "attn_course/practice/exercises/"
+    packed = [Path(name) for name in wheel_names if name.startswith(folder)]
+    assert sorted(path.stem for path in packed if path.suffix == ".json") == stems
+    python = {path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*.py")}
+    assert python == {path.as_posix() for path in packed if path.suffix == ".py"}
+    assert [name for name in wheel_names if name.endswith(".ipynb")] == []
     assert [name for name in wheel_names if ".attn-course" in name] == []
 
 
@@ -150,11 +172,26 @@ def test_the_wheel_brings_the_figures_that_pages_state(wheel_names):
     assert "attn_course/tasks/stated.json" in wheel_names
 
 
-def test_the_wheel_holds_the_package_and_no_solution(wheel_names):
+def test_the_wheel_holds_the_package_and_no_source_of_the_exercises(wheel_names):
     tops = {name.split("/")[0] for name in wheel_names}
     assert tops == {"attn_course", f"attn_course-{PYPROJECT['project']['version']}.dist-info"}
-    assert "attn_course/attention.py" in wheel_names
+    assert "attn_course/attention/context.py" in wheel_names
     assert [name for name in wheel_names if "solution" in name or name.endswith(".md")] == []
+
+
+def test_readme_says_plainly_which_solutions_a_learner_can_still_read():
+    """The zip has none; the package that learners install has all of them."""
+    about_handouts = README.split("`make handout`")[1].split("\n\n")[0].split("```")[0]
+    for words in (
+        "`solutions = false`",
+        "a request and not a lock",
+        "the installed package contains them as plain text",
+        "`attn_course/practice/exercises/*.json`",
+        "a determined learner can read them",
+    ):
+        assert words in about_handouts
+    for path in (ROOT / "attn_course" / "practice" / "exercises").glob("*.json"):
+        assert '"answer": ' in path.read_text(encoding="utf-8")
 
 
 def test_the_citation_has_what_the_format_demands_and_the_version_of_the_package():

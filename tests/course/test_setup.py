@@ -200,7 +200,7 @@ def test_packages_are_compiled_whatever_the_user_s_settings(project):
 
 def test_without_a_network_there_is_one_sentence_and_nothing_counts_as_done(project):
     (project / "requirements.txt").write_text("numpy==2.1.0\n", encoding="utf-8")
-    # Port 9 of loopback answers to nobody. An empty pip.conf: the machine's own index is no help.
+    # Nothing listens on port 9 of loopback. An empty pip.conf: the machine's own index is no help.
     failed = run(
         project,
         PIP_NO_INDEX="0",

@@ -7,14 +7,15 @@ An answer ends its "child" by raising an exception with a telling name: `Crash`,
 from contextlib import contextmanager
 
 from attn_course.grading.sandbox import InfrastructureFault
+from attn_course.practice.results import Verdict
 from attn_course.practice.selection import answers_in
 from attn_course.practice.submission import LocalSubmission
 
 VERDICTS = {
-    "Crash": "crashed",
-    "Loop": "timed out",
-    "Bomb": "out of memory",
-    "Forge": "broke the protocol",
+    "Crash": Verdict.CRASHED,
+    "Loop": Verdict.TIMED_OUT,
+    "Bomb": Verdict.OUT_OF_MEMORY,
+    "Forge": Verdict.BROKE_PROTOCOL,
 }
 EXCEPTIONS = "\n".join(f"class {name}(Exception): pass" for name in VERDICTS)
 
@@ -54,11 +55,14 @@ class FakeSubmission:
                 if f"raised {name}:" in problem.sentence:
                     self.verdict = verdict
 
+    @property
+    def last_words(self):
+        return f"It {self.verdict}." if self.verdict else ""
+
     def request(self, op, payload):
         if self.verdict is None:
             response = self._local.request(op, payload)
             self.verdict = VERDICTS.get(response.get("raised", {}).get("type"))
             if self.verdict is None:
                 return response
-        sentence = f"It {self.verdict}."
-        return {"raised": {"type": self.verdict, "message": sentence, "line": ""}}
+        return {"raised": {"type": str(self.verdict), "message": self.last_words, "line": ""}}

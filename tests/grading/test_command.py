@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from attn_course import cli, practice
 from attn_course.grading import command, exports, jobs, rungs, sandbox
 from attn_course.grading.ladder import Rung
 from attn_course.grading.rungs import NoSandbox
+from attn_course.practice.exercise import Chapter
 from tests.grading import fixture_chapter
 from tests.grading.fake_sandbox import FakeSandbox
 from tests.grading.fixture_chapter import WRONG_ROWS, notebook_bytes
@@ -167,20 +169,53 @@ def test_wrong_options_are_refused(words, capsys):
     assert "error:" in capsys.readouterr().err
 
 
+@pytest.fixture
+def several(monkeypatch):
+    """A course of which one chapter has several notebooks."""
+    stems = ["01_topic", "05_levels", "05b_rotation", "05c_other", "12_last"]
+    made = [Chapter(stem, title=stem, sections={}) for stem in stems]
+    known = {one.number: one for one in made}
+    monkeypatch.setattr("attn_course.practice.exercises.chapters", lambda: known)
+    return known
+
+
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
         (["1"], ["01"]),
         (["01", "5b"], ["01", "05b"]),
-        (["5"], ["05a", "05b"]),
-        (["05a,1"], ["01", "05a"]),
+        (["5"], ["05", "05b", "05c"]),
+        (["05"], ["05", "05b", "05c"]),
+        (["05b"], ["05b"]),
+        (["5b", "5"], ["05", "05b", "05c"]),
+        (["12,1"], ["01", "12"]),
+        (["05c,1", "12"], ["01", "05c", "12"]),
     ],
 )
-def test_chapters_are_named_as_people_name_them(monkeypatch, words, meant):
-    known = dict.fromkeys(["01", "05a", "05b", "12"])
-    monkeypatch.setattr("attn_course.practice.exercises.chapters", lambda: known)
+def test_chapters_are_named_as_people_name_them(several, words, meant):
     arguments = parsed("in", "--out", "out", "--chapters", *words)
     assert list(command._chapters(arguments)) == meant
+
+
+@pytest.mark.parametrize("word", ["99", "5d", "9", "nonsense", "05.ask"])
+def test_an_unknown_chapter_is_refused_in_the_words_that_a_learner_gets(
+    submissions, several, capsys, word
+):
+    assert cli.main(["grade", "in", "--out", "out", "--chapters", word]) == 2
+    _isolation, sentence = capsys.readouterr().err.splitlines()
+    assert sentence.startswith("There is no chapter '")
+    assert sentence.endswith("with exercises; there are: 01, 05, 05b, 05c, 12.")
+    assert not Path("out").exists()
+    notice = practice.overview(word)
+    assert notice.text() == sentence
+
+
+@pytest.mark.parametrize("word", ["99", "5d", "9"])
+def test_grade_and_check_refuse_a_chapter_alike(submissions, several, capsys, word):
+    assert cli.main(["grade", "in", "--out", "out", "--chapters", word]) == 2
+    graded = capsys.readouterr().err.splitlines()[-1]
+    assert cli.main(["check", word]) == 2
+    assert capsys.readouterr().err.splitlines() == [graded]
 
 
 def test_help_has_examples(capsys):

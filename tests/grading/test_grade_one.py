@@ -1,6 +1,7 @@
 """One notebook: points for what is right, a sentence for what is wrong, a fault costs its own."""
 
 import dataclasses
+import json
 import math
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -8,11 +9,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from attn_course.grading.feedback_page import page
 from attn_course.grading.grade_one import grade_cells, seed_of
+from attn_course.grading.gradebook import Entry
 from attn_course.grading.intake import cells_of
 from attn_course.grading.records import from_json
 from attn_course.grading.sandbox import InfrastructureFault
-from attn_course.practice import exercise
+from attn_course.practice import judging
+from attn_course.practice.results import Verdict
 from attn_course.practice.selection import Problem
 from tests.grading.fake_sandbox import EXCEPTIONS, VERDICTS, FakeSandbox
 from tests.grading.fixture_chapter import STUBS, WRONG_ROWS, chapter, notebook_bytes
@@ -75,9 +79,81 @@ def test_an_exception_is_told_with_its_line():
 
 def test_a_missing_answer_is_called_missing():
     record = graded(squares="y = 1")
-    assert verdicts(record)[SQUARES] == "missing"
+    assert verdicts(record)[SQUARES] is Verdict.MISSING
+    assert {group.status for group in one(record, SQUARES).groups} == {Verdict.MISSING}
     assert one(record, SQUARES).notes == ("No cell defines `squares`.",)
     assert points(record) == MOST | {SQUARES: 0}
+
+
+@pytest.mark.parametrize("name", chapter.exercises)
+def test_an_answer_of_any_kind_can_be_missing(name):
+    record = graded(**{name: "y = 1"})
+    assert verdicts(record) == dict.fromkeys(MOST, Verdict.PASSED) | {f"88.{name}": "missing"}
+    assert points(record) == MOST | {f"88.{name}": 0}
+
+
+def test_an_answer_that_raises_what_looks_like_its_absence_keeps_its_points():
+    stops = (
+        "def row_weights(scores):\n"
+        "    if len(scores) == 1:\n"
+        "        raise KeyError('row_weights')\n"
+        "    return scores / scores.sum(-1, keepdims=True)"
+    )
+    record = graded(row_weights=stops)
+    rows = one(record, ROWS)
+    assert (rows.points, rows.max_points, rows.verdict) == (2, 3, Verdict.ERROR)
+    assert [group.status for group in rows.groups] == [Verdict.ERROR, Verdict.PASSED]
+    assert rows.notes[0] == "In “one row”: It raised KeyError: 'row_weights'"
+    assert rows.notes[1] == "At the line: raise KeyError('row_weights')"
+    assert points(record) == MOST | {ROWS: 2}
+
+
+class SaysMissing(FakeSandbox):
+    """A child that says, from the n-th request about an exercise on, that there is no answer."""
+
+    def __init__(self, name, first):
+        super().__init__()
+        self._name, self._first = name, first
+
+    @contextmanager
+    def open(self, cells, names, file="notebook", without=None):
+        with super().open(cells, names, file, without) as submission:
+            request, asked = submission.request, []
+
+            def lie(op, payload):
+                asked.extend([op] * (payload.get("name") == self._name))
+                if payload.get("name") == self._name and len(asked) >= self._first:
+                    return {"missing": True}
+                return request(op, payload)
+
+            submission.request = lie
+            yield submission
+
+
+@pytest.mark.parametrize(("first", "kept"), [(1, 0), (2, 1), (3, 3)])
+@pytest.mark.parametrize("answer", ["right", "wrong"])
+def test_who_says_late_that_an_answer_is_missing_gains_nothing_and_loses_its_own(
+    first, kept, answer
+):
+    changes = {"row_weights": WRONG_ROWS} if answer == "wrong" else {}
+    record = graded(SaysMissing("row_weights", first), **changes)
+    honest = one(graded(**changes), ROWS)
+    assert points(record) == MOST | {ROWS: min(kept, honest.points)}
+    verdict = honest.verdict if first > 2 else Verdict.MISSING
+    assert verdicts(record) == dict.fromkeys(MOST, Verdict.PASSED) | {ROWS: verdict}
+    assert record.status is Verdict.GRADED
+
+
+@pytest.mark.parametrize("op", ["parameters", "load", "forward", "vjp"])
+def test_a_layer_of_which_something_is_said_to_be_missing_has_no_points(op):
+    scale = chapter.exercises["Scale"]
+    honest = scale.local(scale.reference)
+
+    class Lies:
+        def request(self, asked, payload):
+            return {"missing": True} if asked == op else honest.request(asked, payload)
+
+    assert scale.check(Lies(), seed=7).points == 0
 
 
 def test_a_notebook_without_code_says_so():
@@ -223,7 +299,7 @@ def test_a_shape_that_is_none_is_neither_multiplied_nor_drawn(monkeypatch, shape
         assert all(size <= 10**6 for size in sizes)
         return math.prod(sizes)
 
-    monkeypatch.setattr(exercise, "math", SimpleNamespace(prod=small_product))
+    monkeypatch.setattr(judging, "math", SimpleNamespace(prod=small_product))
     liar = (
         "class Giant:\n"
         f"    shape = {shape}\n"
@@ -250,13 +326,79 @@ def test_no_gradient_is_taken_of_a_giant_output():
             return {"value": answers.get(op)}
 
     result = chapter.exercises["Scale"].check(Giant(), seed=7)
-    assert result.status == "failed"
+    assert result.verdict is Verdict.FAILED
     assert asked == ["construct", "parameters", "load", "forward"]
 
 
 def test_a_record_survives_being_written_down():
     record = graded(row_weights=WRONG_ROWS, squares=f"{EXCEPTIONS}\ndef squares(x): raise Crash")
-    assert from_json(record.to_json()) == record
+    read = from_json(record.to_json())
+    assert read == record
+    assert type(read.status) is Verdict
+    assert {type(exercise.verdict) for exercise in read.exercises} == {Verdict}
+    assert {type(g.status) for exercise in read.exercises for g in exercise.groups} == {Verdict}
     assert from_json(record.to_json()).to_json() == record.to_json()
     changed = dataclasses.replace(record, message="other")
     assert changed.to_json() != record.to_json()
+
+
+# As a gradebook has it that was begun before verdicts were an enum.
+OLD_RECORD = """
+{"exercises": [
+ {"groups": [{"label": "one row", "points": 1, "status": "passed"},
+             {"label": "many rows", "points": 2, "status": "failed"}],
+  "id": "88.row_weights", "kind": "function", "max_points": 3, "mistake": "one_sum_for_all",
+  "mistake_message": "You took the sum of everything: each row has a sum of its own.",
+  "notes": ["In “many rows”: 35 of 35 numbers differ, at most by 0.155.",
+            "The input, not shown here: scores of shape (5, 7)."],
+  "points": 1, "section": "Rows", "title": "Weights in rows", "verdict": "failed"},
+ {"groups": [{"label": "a few numbers", "points": 2, "status": "error"}],
+  "id": "88.squares", "kind": "function", "max_points": 2, "mistake": "", "mistake_message": "",
+  "notes": ["It crashed."],
+  "points": 0, "section": "Rows", "title": "Squares", "verdict": "crashed"},
+ {"groups": [{"label": "the number", "points": 1, "status": "todo"}],
+  "id": "88.how_many", "kind": "value", "max_points": 1, "mistake": "", "mistake_message": "",
+  "notes": [],
+  "points": 0, "section": "Rows", "title": "How many", "verdict": "todo"},
+ {"groups": [{"label": "one step", "points": 3, "status": "error"}],
+  "id": "88.train_step", "kind": "function", "max_points": 3, "mistake": "", "mistake_message": "",
+  "notes": ["No cell defines `train_step`."],
+  "points": 0, "section": "Steps", "title": "A step", "verdict": "missing"},
+ {"groups": [{"label": "forward and backward", "points": 3, "status": "passed"}],
+  "id": "88.Scale", "kind": "module", "max_points": 3, "mistake": "", "mistake_message": "",
+  "notes": [],
+  "points": 3, "section": "Steps", "title": "A layer", "verdict": "passed"}],
+ "max_points": 12, "message": "", "runs": "", "status": "crashed"}
+"""
+
+
+def test_a_record_of_an_old_gradebook_is_read():
+    record = from_json(OLD_RECORD)
+    assert json.loads(record.to_json()) == json.loads(OLD_RECORD)
+    assert record.status is Verdict.CRASHED
+    assert verdicts(record) == {
+        ROWS: Verdict.FAILED,
+        SQUARES: Verdict.CRASHED,
+        NUMBER: Verdict.TODO,
+        STEP: Verdict.MISSING,
+        LAYER: Verdict.PASSED,
+    }
+    assert one(record, ROWS).groups[1].status is Verdict.FAILED
+    words = page(Entry("ann", "88_fixture", "c", "v", "A", 0.0, record))
+    assert "Points: 4 of 12" in words
+    assert "Stopped: crashed." in words
+
+
+# The words that gradebooks have had since the first one: none of them may ever change.
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("graded", "no code", "unreadable", "not graded", "nothing handed in"),
+        *("broke the protocol", "crashed", "out of memory", "timed out", "not judged"),
+    ],
+)
+def test_every_status_of_an_old_gradebook_is_still_known(word):
+    fields = {"exercises": [], "max_points": 12, "message": "", "runs": "", "status": word}
+    record = from_json(json.dumps(fields))
+    assert record.status is Verdict(word)
+    assert json.loads(record.to_json()) == fields

@@ -9,15 +9,17 @@ import pytest
 
 from attn_course.grading.gradebook import Entry, Gradebook, GradebookProblem, content_of
 from attn_course.grading.records import ExerciseRecord, Record
+from attn_course.practice import numbers
+from attn_course.practice.results import Verdict
 
 
-def record(points=1, status="graded", **others):
-    exercise = ExerciseRecord("88.a", "A", "function", "Rows", points, 3, "failed")
+def record(points=1, status=Verdict.GRADED, number="88", **others):
+    exercise = ExerciseRecord(f"{number}.a", "A", "function", "Rows", points, 3, Verdict.FAILED)
     return Record(status, 3, exercises=(exercise,), **others)
 
 
-def entry(learner="ann", content="c1", checks="v1", seconds=0.5, **others):
-    return Entry(learner, "88_fixture", content, checks, "A", seconds, record(**others))
+def entry(learner="ann", content="c1", checks="v1", seconds=0.5, chapter="88_fixture", **others):
+    return Entry(learner, chapter, content, checks, "A", seconds, record(**others))
 
 
 def latest(folder):
@@ -73,11 +75,73 @@ def test_graded_is_what_has_the_same_content_and_the_same_checks(tmp_path):
         assert not book.is_graded("bob", "88_fixture", "c1", "v1")
 
 
-@pytest.mark.parametrize("status", ["unreadable", "not graded"])
+@pytest.mark.parametrize("status", [Verdict.UNREADABLE, Verdict.NOT_GRADED])
 def test_what_failed_is_tried_again(tmp_path, status):
     with Gradebook(tmp_path) as book:
         book.add(entry(status=status))
         assert not book.is_graded("ann", "88_fixture", "c1", "v1")
+
+
+@pytest.fixture
+def renamed(tmp_path, monkeypatch):
+    """A gradebook with results of a chapter that has another name today."""
+    with Gradebook(tmp_path) as book:
+        book.add(entry(chapter="77_old", number="77", points=1))
+        book.add(entry(chapter="77_old", number="77", content="c2", points=2))
+        book.add(entry(chapter="77_old", number="77", learner="bob"))
+        book.add(entry(chapter="12_other", number="12"))
+    monkeypatch.setitem(numbers.RENAMED, "77_old", "88_fixture")
+    return tmp_path
+
+
+def as_of_today(entries):
+    return [
+        (e.learner, e.chapter, e.content, e.record.points, [one.id for one in e.record.exercises])
+        for e in entries
+    ]
+
+
+def test_the_history_under_a_former_stem_is_found_under_todays(renamed):
+    with Gradebook(renamed) as book:
+        assert as_of_today(book.history()) == [
+            ("ann", "12_other", "c1", 1, ["12.a"]),
+            ("ann", "88_fixture", "c1", 1, ["88.a"]),
+            ("ann", "88_fixture", "c2", 2, ["88.a"]),
+            ("bob", "88_fixture", "c1", 1, ["88.a"]),
+        ]
+        assert book.is_graded("ann", "88_fixture", "c2", "v1")
+        assert not book.is_graded("ann", "88_fixture", "c1", "v1")  # a later one counts
+        assert book.has_result("bob", "88_fixture")
+        assert not book.has_result("cem", "88_fixture")
+
+
+def test_a_result_under_todays_stem_takes_the_place_of_one_under_the_former(renamed):
+    with Gradebook(renamed) as book:
+        book.add(entry(content="c3", points=3))
+        assert as_of_today(book.latest()) == [
+            ("ann", "12_other", "c1", 1, ["12.a"]),
+            ("ann", "88_fixture", "c3", 3, ["88.a"]),
+            ("bob", "88_fixture", "c1", 1, ["88.a"]),
+        ]
+        assert len(list(book.history())) == 5
+        assert book.is_graded("ann", "88_fixture", "c3", "v1")
+        assert not book.is_graded("ann", "88_fixture", "c2", "v1")
+
+
+def test_what_is_stored_under_a_former_stem_stays_as_it_is(renamed):
+    with Gradebook(renamed) as book:
+        assert list(book.latest())
+        book.add(entry(content="c3", points=3))
+    connection = sqlite3.connect(renamed / "gradebook.sqlite")
+    found = connection.execute("SELECT chapter, content FROM results ORDER BY id").fetchall()
+    connection.close()
+    assert found == [
+        ("77_old", "c1"),
+        ("77_old", "c2"),
+        ("77_old", "c1"),
+        ("12_other", "c1"),
+        ("88_fixture", "c3"),
+    ]
 
 
 def test_the_seed_is_drawn_once_and_kept(tmp_path):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from attn_course.practice.results import Verdict
 from benchmarks.grader import handed_in
 from benchmarks.grader.__main__ import Line
 from benchmarks.grader.assignment import PIECES, SETUP, SIZES, chapter, source_of_test
@@ -19,7 +20,7 @@ def test_ours_and_the_tests_for_the_peers_judge_alike(piece, kind):
     exec(f"{SETUP}\n{getattr(piece, kind)}", space)
     exercise = chapter.exercises[piece.name]
     ours = exercise.check(exercise.local(space[piece.name]), handed_in.SEED)
-    passed = [group.status == "passed" for group in ours.groups]
+    passed = [group.verdict is Verdict.PASSED for group in ours.groups]
     assert passed == [raises_nothing(source_of_test(piece, n, 7), space) for n in SIZES.values()]
     assert tuple(passed) == SOURCES[kind]
 

@@ -11,11 +11,18 @@ from hypothesis import strategies as st
 
 from attn_course.grading import intake
 from attn_course.grading.intake import HandedIn, IntakeProblem, Unreadable, cells_of, find, read
+from attn_course.practice import numbers
+from attn_course.practice.exercise import Chapter
 from tests.grading.bad_notebooks import SENTENCES
 from tests.grading.fixture_chapter import CHAPTERS, chapter, notebook_bytes
-from tests.practice.sample_exercises import chapter as sample
 
 FILE = "88_fixture.ipynb"
+
+
+def course(*stems):
+    """Return chapters with these stems, by their numbers."""
+    made = [Chapter(stem, title=stem, sections={}) for stem in stems]
+    return {one.number: one for one in made}
 
 
 def put(root, *names):
@@ -32,7 +39,7 @@ def found(root, chapters=CHAPTERS):
 
 def test_folders_and_flat_files_are_found_together(tmp_path):
     put(tmp_path, f"ann/{FILE}", f"bob__{FILE}", "ann/01_sample.ipynb")
-    assert found(tmp_path, CHAPTERS | {"01": sample}) == [
+    assert found(tmp_path, CHAPTERS | course("01_sample")) == [
         ("ann", "01", "ann/01_sample.ipynb"),
         ("ann", "88", f"ann/{FILE}"),
         ("bob", "88", f"bob__{FILE}"),
@@ -47,7 +54,7 @@ def test_a_chapter_is_known_by_its_number(tmp_path, name):
 
 def test_a_page_of_a_long_chapter_is_not_the_chapter(tmp_path):
     put(tmp_path, "ann/05b_rotation.ipynb", "bob__05b_rotation.ipynb", "ann/05_features.ipynb")
-    assert found(tmp_path, {"05b": sample}) == [
+    assert found(tmp_path, course("05b_rotation")) == [
         ("ann", "05b", "ann/05b_rotation.ipynb"),
         ("bob", "05b", "bob__05b_rotation.ipynb"),
     ]
@@ -56,6 +63,102 @@ def test_a_page_of_a_long_chapter_is_not_the_chapter(tmp_path):
 def test_a_learner_may_have_underscores_in_the_name(tmp_path):
     put(tmp_path, f"van__der__meer__{FILE}")
     assert found(tmp_path)[0][0] == "van__der__meer"
+
+
+@pytest.mark.parametrize(
+    ("name", "learner"),
+    [
+        ("ann__88.ipynb", "ann"),
+        ("ann__88_fixture__final.ipynb", "ann"),
+        ("ann__88_fixture__v__2 (1).ipynb", "ann"),
+        ("ann__01_notes__88_fixture.ipynb", "ann__01_notes"),
+        ("ann__88__88-mine.ipynb", "ann__88"),
+        ("ann___88_fixture.ipynb", "ann_"),
+        ("____88_fixture.ipynb", "__"),
+        ("88_fixture__88_fixture.ipynb", "88_fixture"),
+    ],
+)
+def test_a_flat_name_is_split_where_a_chapter_is_last_named(tmp_path, name, learner):
+    put(tmp_path, name)
+    assert found(tmp_path) == [(learner, "88", name)]
+
+
+@pytest.mark.parametrize(
+    "name", ["__88_fixture.ipynb", "ann__fixture.ipynb", "ann_88_fixture.ipynb", "ann__88.zip"]
+)
+def test_a_flat_name_without_a_learner_or_a_chapter_is_left_aside(tmp_path, name):
+    put(tmp_path, name)
+    result = find(tmp_path, CHAPTERS)
+    assert result.notebooks == ()
+    assert result.notices == (f"Left aside: {name}, which names no chapter.",)
+
+
+def test_a_flat_name_is_split_at_the_same_place_whatever_is_asked_for(tmp_path):
+    put(tmp_path, "ann__88_fixture__01_notes.ipynb")
+    both = found(tmp_path, CHAPTERS | course("01_notes"))
+    assert both == [("ann__88_fixture", "01", "ann__88_fixture__01_notes.ipynb")]
+    assert found(tmp_path) == []
+
+
+# What a file is known by: its stem, then its number
+
+
+@pytest.mark.parametrize("place", ["ann/{}", "ann__{}"])
+@pytest.mark.parametrize(
+    ("file", "number"),
+    [
+        ("06_rotation.ipynb", "06"),
+        ("06_rotation (1).ipynb", "06"),
+        ("06-mine.ipynb", "06"),
+        ("05b_rotation.ipynb", "06"),  # its former name, although there is another 05b today
+        ("05b_rotation (2).ipynb", "06"),
+        ("05b_levels.ipynb", "05b"),
+        ("05b.ipynb", "05b"),
+        ("05b_anything else.ipynb", "05b"),
+        ("05b_rotation_of_mine.ipynb", "05b"),  # no copy of it: only the number speaks
+    ],
+)
+def test_a_file_is_known_by_its_stem_of_today_or_before_and_else_by_its_number(
+    tmp_path, monkeypatch, place, file, number
+):
+    monkeypatch.setitem(numbers.RENAMED, "05b_rotation", "06_rotation")
+    name = place.format(file)
+    put(tmp_path, name)
+    assert found(tmp_path, course("05b_levels", "06_rotation")) == [("ann", number, name)]
+
+
+def test_a_file_with_a_former_name_is_not_taken_for_what_has_its_number_today(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setitem(numbers.RENAMED, "05b_rotation", "06_rotation")
+    put(tmp_path, "ann/05b_levels.ipynb", "ann/05b_rotation.ipynb")
+    result = find(tmp_path, course("05b_levels"))
+    assert [one.name for one in result.notebooks] == ["ann/05b_levels.ipynb"]
+    assert result.notices == (
+        "Left aside: ann/05b_rotation.ipynb, since chapter 06 is not asked for or has no "
+        "exercises.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "counts"),
+    [
+        (["ann/88_fixture.ipynb", "ann/77_old.ipynb"], "ann/88_fixture.ipynb"),
+        (["ann__88_fixture.ipynb", "ann/77_old.ipynb"], "ann__88_fixture.ipynb"),
+        (["ann/77_old.ipynb", "ann/88_a.ipynb"], "ann/77_old.ipynb"),
+        (["ann__77_old.ipynb", "ann/88_a.ipynb"], "ann__77_old.ipynb"),
+        (["ann__77_old.ipynb", "ann/77_old.ipynb"], "ann/77_old.ipynb"),
+    ],
+)
+def test_todays_name_counts_before_a_former_one_and_that_before_others(
+    tmp_path, monkeypatch, names, counts
+):
+    monkeypatch.setitem(numbers.RENAMED, "77_old", "88_fixture")
+    put(tmp_path, *names)
+    (one,) = find(tmp_path, CHAPTERS).notebooks
+    (other,) = set(names) - {counts}
+    assert (one.name, one.chapter) == (counts, "88")
+    assert one.note.endswith(f"{counts} counts, not {other}.")
 
 
 @pytest.mark.parametrize(

@@ -229,8 +229,15 @@ RAISED = {"type": "ValueError", "message": "no", "line": "x = 1"}
 
 
 @pytest.mark.parametrize("response", [{"value": None}, {"value": [1]}, {"raised": RAISED}])
-def test_a_value_or_an_exception_is_an_answer(response):
-    assert require_answer(response) == response
+@pytest.mark.parametrize("may_miss", [True, False])
+def test_a_value_or_an_exception_is_an_answer(response, may_miss):
+    assert require_answer(response, may_miss) == response
+
+
+def test_that_there_is_none_is_an_answer_where_a_name_was_asked_for():
+    assert require_answer({"missing": True}, may_miss=True) == {"missing": True}
+    with pytest.raises(ProtocolBroken):
+        require_answer({"missing": True})
 
 
 @pytest.mark.parametrize(
@@ -240,6 +247,12 @@ def test_a_value_or_an_exception_is_an_answer(response):
         [],
         {},
         {"value": 1, "raised": RAISED},
+        {"missing": True, "value": 1},
+        {"missing": True, "raised": RAISED},
+        {"missing": False},
+        {"missing": 1},
+        {"missing": "squares"},
+        {"missing": None},
         {"points": 100},
         {1: 2},
         {"raised": None},
@@ -251,9 +264,10 @@ def test_a_value_or_an_exception_is_an_answer(response):
     ],
     ids=str,
 )
-def test_anything_else_is_none(response):
+@pytest.mark.parametrize("may_miss", [True, False])
+def test_anything_else_is_none(response, may_miss):
     with pytest.raises(ProtocolBroken):
-        require_answer(response)
+        require_answer(response, may_miss)
 
 
 @given(st.text())

@@ -11,13 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attn_course.grading import exports, reports
+from attn_course.grading import exports, feedback_page, reports
 from attn_course.grading.feedback_page import page
 from attn_course.grading.grade_one import grade_cells
 from attn_course.grading.gradebook import Entry
 from attn_course.grading.intake import cells_of
-from attn_course.grading.records import Record
+from attn_course.grading.records import ExerciseRecord, GroupRecord, Record
 from attn_course.grading.safe_names import cell, file_names, shown
+from attn_course.practice import feedback
+from attn_course.practice.results import FAULTS, Verdict, in_words
 from tests.grading.fake_sandbox import EXCEPTIONS, FakeSandbox
 from tests.grading.fixture_chapter import STUBS, WRONG_ROWS, chapter, notebook_bytes
 
@@ -32,7 +34,7 @@ def entry(learner="ann", message="", **changes):
 
 
 def unreadable(learner="eve", message="It is no notebook."):
-    record = Record("unreadable", 12, message)
+    record = Record(Verdict.UNREADABLE, 12, message)
     return Entry(learner, "88_fixture", "", "v", "A", 0.0, record)
 
 
@@ -182,9 +184,81 @@ def test_a_page_shows_no_input():
 
 def test_a_page_about_an_untouched_notebook_says_what_is_to_do():
     words = Tags(page(entry(**STUBS))).words
-    assert words.count("Not written yet") == 4
-    assert words.count("Not answered yet") == 1
+    assert words.count("Not written.") == 4
+    assert words.count("Not answered.") == 1
     assert "Points: 0 of 12" in words
+
+
+@pytest.mark.parametrize("name", STUBS)
+def test_a_page_never_asks_for_what_can_no_longer_be_done(name):
+    words = Tags(page(entry(**{name: STUBS[name]}))).words
+    assert words.count("Not written.") + words.count("Not answered.") == 1
+    for advice in ("run this again", "cell above", "fill in", "Fill it in", "yet:"):
+        assert advice not in words
+
+
+def test_a_page_does_not_call_unwritten_what_has_points():
+    half = (
+        "def row_weights(scores):\n"
+        "    if len(scores) > 1:\n"
+        "        raise NotImplementedError\n"
+        "    return scores / scores.sum()"
+    )
+    words = Tags(page(entry(row_weights=half))).words
+    assert "Not yet, points: 1 of 3" in words
+    assert "many rows: to do, 0 of 2" in words
+    assert "Not written" not in words
+
+
+def test_a_page_about_a_missing_answer_says_so():
+    words = Tags(page(entry(squares="y = 1"))).words
+    assert "No cell defines `squares`." in words
+    assert "a few numbers: missing, 0 of 2" in words
+    assert "Stopped" not in words
+
+
+def test_a_page_about_a_notebook_without_code_says_of_every_answer_that_it_is_not_there():
+    record = grade_cells(FakeSandbox(), (), chapter, 7, "n", seconds=60)
+    words = Tags(page(Entry("ann", "88_fixture", "c", "v", "A", 0.0, record))).words
+    assert words.count("Not found in the notebook.") == len(IDS)
+    assert words.count(": missing, 0 of ") == 6  # groups
+
+
+def faulty(fault):
+    groups = (GroupRecord("one row", 1, Verdict.PASSED), GroupRecord("many rows", 2, fault))
+    rows = ExerciseRecord("88.a", "Title", "function", "Rows", 1, 3, fault, groups=groups)
+    return Entry("ann", "88_fixture", "c", "v", "A", 0.0, Record(fault, 3, exercises=(rows,)))
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_page_and_a_line_name_a_fault_in_the_readers_own_words(fault, monkeypatch):
+    words = Tags(page(faulty(fault))).words
+    assert f"Stopped: {in_words(fault)}." in words
+    assert f"many rows: {in_words(fault)}, 0 of 2" in words
+
+    def in_another_language(verdict):
+        return f"⟨{verdict.name}⟩"
+
+    for module in (feedback_page, feedback, reports):
+        monkeypatch.setattr(module, "in_words", in_another_language)
+    words = Tags(page(faulty(fault))).words
+    assert words.count(f"⟨{fault.name}⟩") == 2
+    assert "one row: ⟨PASSED⟩, 1 of 1" in words
+    assert fault not in words
+    (line,) = reports.problems([faulty(fault)])
+    assert line.startswith(f"ann  88_fixture  ⟨{fault.name}⟩")
+
+
+def test_tables_keep_the_same_words_in_every_language(monkeypatch):
+    monkeypatch.setattr(reports, "in_words", lambda verdict: "other")
+    assert table([faulty(Verdict.TIMED_OUT)])[1][5] == "timed out"
+    (result,) = json.loads(reports.results_json([faulty(Verdict.TIMED_OUT)], 7, []))["results"]
+    assert (result["status"], result["exercises"][0]["verdict"]) == ("timed out", "timed out")
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+def test_there_are_words_for_every_verdict(verdict):
+    assert in_words(verdict)
 
 
 def test_a_page_about_a_crash_says_so():
@@ -247,7 +321,8 @@ def test_a_line_is_not_longer_than_one_can_read():
 
 
 def test_who_handed_in_nothing_is_in_the_table_and_not_in_the_mean():
-    nothing = Entry("zoe", "88_fixture", "", "v", "A", 0.0, Record("nothing handed in", 12, "Why."))
+    record = Record(Verdict.NOTHING_HANDED_IN, 12, "Why.")
+    nothing = Entry("zoe", "88_fixture", "", "v", "A", 0.0, record)
     assert table([entry(), nothing])[2][:6] == [
         *("zoe", "88_fixture", "0", "12", "0.0", "nothing handed in")
     ]

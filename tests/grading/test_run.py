@@ -1,5 +1,7 @@
 """The whole run: the same gradebook whatever the jobs, and however often it is killed."""
 
+import copy
+import csv
 import json
 import os
 import resource
@@ -20,6 +22,7 @@ from attn_course.grading.intake import IntakeProblem
 from attn_course.grading.jobs import JobsFailed
 from attn_course.grading.limits import Limits
 from attn_course.grading.run import Settings, grade_folder, open_gradebook
+from attn_course.practice import numbers
 from tests.grading.bad_notebooks import SENTENCES
 from tests.grading.fake_sandbox import EXCEPTIONS, FakeSandbox
 from tests.grading.fixture_chapter import CHAPTERS, STUBS, WRONG_ROWS, notebook_bytes
@@ -152,6 +155,31 @@ def test_a_notebook_that_was_handed_in_again_is_graded_again(submissions):
     assert length_of_history(asked.out) == len(CLASS) + 1
 
 
+def test_who_has_results_under_a_former_name_of_the_chapter_keeps_them(submissions, monkeypatch):
+    asked = settings(submissions)
+    graded(asked)
+    monkeypatch.setitem(numbers.RENAMED, "88_fixture", "89_renamed")
+    today = copy.copy(CHAPTERS["88"])
+    today.stem = "89_renamed"
+    (submissions / "ann" / FILE).unlink()  # an emptied folder takes no points away
+    (submissions / "bob" / FILE).rename(submissions / "bob" / "89_renamed.ipynb")
+    renamed = replace(asked, chapters={"89": today}, open_sandbox=FailingSandbox)
+    graded(renamed)
+    assert length_of_history(asked.out) == len(CLASS)  # all is graded already
+    rows = list(csv.DictReader((asked.out / "grades.csv").read_text().splitlines()))
+    assert {row["chapter"] for row in rows} == {"89_renamed"}
+    assert [row["learner"] for row in rows[:3]] == ["ann", "bob", "cem"]
+    assert [row["points"] for row in rows[:3]] == ["12", "10", "0"]
+    assert [name for name in rows[0] if name.startswith(("88.", "89."))] == [
+        f"89.{name}" for name in today.exercises
+    ]
+    assert "89_renamed" in (asked.out / "feedback" / "ann" / "89_renamed.html").read_text()
+    hand_in(submissions, "cem", CLASS["ann"])  # under the former name
+    graded(replace(renamed, open_sandbox=FakeSandbox))
+    assert points(asked.out)["cem"] == 12
+    assert length_of_history(asked.out) == len(CLASS) + 1
+
+
 def test_a_late_learner_is_added(submissions):
     asked = settings(submissions)
     graded(asked)
@@ -252,7 +280,7 @@ def test_results_are_nobody_elses_business(submissions):
 
 
 class FailingSandbox(FakeSandbox):
-    def open(self, cells, names, file="notebook"):
+    def open(self, cells, names, file="notebook", without=None):
         raise AssertionError("nothing was to be graded")
 
 

@@ -8,13 +8,16 @@ import pytest
 import torch
 
 from attn_course.grading import rungs
+from attn_course.grading.grade_one import grade_cells
 from attn_course.grading.ladder import Rung
 from attn_course.grading.limits import Limits
 from attn_course.grading.sandbox import HeadStart, InfrastructureFault, Sandbox
 from attn_course.practice.compare import same
+from attn_course.practice.results import Verdict
 from attn_course.practice.selection import answers_in
 from attn_course.practice.submission import LocalSubmission
 from tests.grading.available_rungs import SANDBOXES, rung_or_skip
+from tests.grading.fixture_chapter import chapter, sources
 from tests.grading.in_a_sandbox import ask, call, cells, open_with, value_of
 
 LIMITS = Limits(call_seconds=10, submission_seconds=60, memory_mb=300, message_mb=1)
@@ -86,14 +89,15 @@ def test_every_request_is_answered_as_at_home(warm):
     home = answers_in(notebook, NAMES)
     local = LocalSubmission(home.values)
     with warm.open(notebook, NAMES) as submission:
-        assert submission.problems == list(home.problems)
+        told = [(problem.names, problem.sentence) for problem in submission.problems]
+        assert told == [(problem.names, problem.sentence) for problem in home.problems]
         for op, payload in REQUESTS:
             response, wanted = submission.request(op, payload), local.request(op, payload)
             assert set(response) == set(wanted)
             if "value" in wanted:
                 assert same(response["value"], wanted["value"])
             else:
-                assert response["raised"] == wanted["raised"]
+                assert response == wanted
         assert submission.verdict is None
 
 
@@ -109,7 +113,61 @@ def test_every_submission_begins_with_the_same_random_numbers(warm):
 def test_a_submission_without_cells_is_answered_too(sandbox):
     with sandbox.open([], ["f"]) as submission:
         assert "f" in submission.problems[0].names
-        assert call(submission)["raised"]["type"] == "KeyError"
+        assert call(submission) == {"missing": True}
+
+
+def test_a_name_that_was_not_asked_for_is_missing_and_one_that_raises_is_not(sandbox):
+    with open_with(sandbox, "def f(x):\n    raise KeyError('f')") as submission:
+        assert call(submission, "g", 1) == {"missing": True}
+        raised = call(submission, "f", 1)["raised"]
+        assert (raised["type"], raised["message"]) == ("KeyError", "'f'")
+        assert submission.verdict is None
+
+
+# It answers as it likes from its first call on: whatever the grader asks of `names`.
+LIAR = """
+import sys
+def row_weights(scores):
+    frame = sys._getframe()
+    while type(frame.f_locals.get("self")).__name__ != "LocalSubmission":
+        frame = frame.f_back
+    submission = type(frame.f_locals["self"])
+    honest = submission.request
+    def lie(self, op, payload):
+        told = payload.get("name") in {names} or op in {ops}
+        return {{"missing": True}} if told else honest(self, op, payload)
+    submission.request = lie
+    return scores / scores.sum(-1, keepdims=True)
+"""
+
+
+def graded_liar(warm, names=(), ops=()):
+    changes = {"row_weights": LIAR.format(names=names, ops=ops)}
+    record = grade_cells(warm, cells(*sources(**changes)), chapter, 7, "n.ipynb", seconds=60)
+    return record, {one.id.partition(".")[2]: one for one in record.exercises}
+
+
+def test_a_child_that_says_after_some_points_that_an_answer_is_missing_gains_nothing(warm):
+    record, found = graded_liar(warm, names=("row_weights",))
+    rows = found.pop("row_weights")
+    assert (rows.points, rows.verdict) == (1, Verdict.MISSING)  # that of the case it answered
+    assert [group.status for group in rows.groups] == [Verdict.PASSED, Verdict.MISSING]
+    assert {one.verdict for one in found.values()} == {Verdict.PASSED}
+    assert (record.status, record.points) == (Verdict.GRADED, 10)
+
+
+def test_a_child_that_says_that_others_answers_are_missing_loses_their_points(warm):
+    record, found = graded_liar(warm, names=tuple(chapter.exercises))
+    assert {name: one.points for name, one in found.items() if one.points} == {"row_weights": 1}
+    assert {one.verdict for one in found.values()} == {Verdict.MISSING}
+    assert record.points == 1
+
+
+@pytest.mark.parametrize("op", ["parameters", "load", "forward", "vjp"])
+def test_missing_is_no_answer_where_no_name_was_asked_for(warm, op):
+    record, found = graded_liar(warm, ops=(op,))
+    assert (found["Scale"].points, found["Scale"].verdict) == (0, Verdict.BROKE_PROTOCOL)
+    assert (record.status, record.points) == (Verdict.BROKE_PROTOCOL, 9)
 
 
 def test_markdown_never_reaches_the_sandbox(sandbox):
@@ -155,9 +213,9 @@ def test_a_fault_is_a_verdict_and_the_next_submission_is_none_the_wiser(sandbox,
     source = IS_SOCKET + FIND_CHANNEL + FAULTS[verdict][fault]
     with open_with(sandbox, source) as submission:
         first, second = call(submission, "f", 1), call(submission, "f", 1)
-        assert submission.verdict == verdict
+        assert submission.verdict is Verdict(verdict)
+        assert first["raised"]["message"] == submission.last_words != ""
     assert first["raised"]["type"] == verdict
-    assert first["raised"]["message"]
     assert second == first
     assert value_of(sandbox, HARMLESS, 4) == 8
 
@@ -270,9 +328,10 @@ def test_no_process_is_left(rung):
 
 
 def test_a_worker_that_is_gone_is_a_fault_of_ours_and_the_next_one_serves(rung):
+    others = below(os.getpid())
     with Sandbox(rung, LIMITS, is_warm=False) as sandbox:
         with open_with(sandbox, HARMLESS) as submission:
-            for pid in below(os.getpid()):
+            for pid in below(os.getpid()) - others:
                 if b"attn_course.grading.worker" in command_of(pid):
                     os.kill(pid, signal.SIGKILL)
             with pytest.raises(InfrastructureFault):

@@ -46,6 +46,10 @@ def test_what_answers_need_can_be_imported(sandbox, name):
         "attn_course.definitions",
         "attn_course.practice.exercises",
         "attn_course.practice.exercise",
+        "attn_course.practice.exercises.nadaraya_watson.average_pooling",
+        "attn_course.practice.definition",
+        "attn_course.practice.judging",
+        "attn_course.authoring",
         "attn_course.grading.gradebook",
         "tests.grading",
         "pytest",
@@ -71,6 +75,8 @@ def test_practice_does_nothing_inside(sandbox):
     [
         PACKAGE / "scoring.py",
         PACKAGE / "practice" / "exercises" / "__init__.py",
+        PACKAGE / "practice" / "exercises" / "01_nadaraya_watson.json",
+        PACKAGE / "practice" / "exercises" / "nadaraya_watson" / "average_pooling.py",
         ROOT / "solutions" / "01_nadaraya_watson.md",
         ROOT / "tests" / "conftest.py",
         ROOT / "pyproject.toml",
@@ -118,7 +124,9 @@ def test_the_copy_of_the_course_has_no_reference_in_it(tmp_path):
     assert "grading/worker.py" in copied
     kinds = {"__init__.py", "translate.py", "practice", "grading"}
     assert {name.split("/")[0] for name in copied} <= kinds
-    assert not any("exercise" in name or "gradebook" in name for name in copied)
+    forbidden = ("exercise", "gradebook", "judging", "definition", "authoring")
+    assert not any(word in name for word in forbidden for name in copied)
+    assert not list(tmp_path.rglob("*.json"))  # the compiled exercises hold the solutions
 
 
 def test_what_is_visible_holds_neither_the_course_nor_other_packages():

@@ -1,4 +1,6 @@
-"""Small exercises that stand only in the tests: one of each kind."""
+"""Small exercises for the tests alone: one of each kind."""
+
+from copy import copy
 
 import numpy as np
 import torch
@@ -9,7 +11,15 @@ chapter = Chapter(
     "01_sample",
     title="A sample",
     sections={"row-weights": "Weights in rows", "rows-and-columns": "Rows and columns"},
+    pages={"row-weights": "01b_rows"},
 )
+
+
+def changed(exercise, **changes):
+    """Return a copy of an exercise with its cases and mistakes, and with these fields."""
+    made = copy(exercise)
+    vars(made).update(changes, drawn=None)
+    return made
 
 
 @chapter.exercise(

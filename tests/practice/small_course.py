@@ -1,94 +1,124 @@
 """A course of one small chapter, for the tests of release, workspace and command line.
 
-It has an exercise of every kind: a function, a value, a module and a bug to find.
+It has an exercise of every kind: a function, a value, a module and a bug to find. What a person
+reads is in `SOURCE`, what has to be Python comes from `small_definition`.
 """
 
+import json
+import sys
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
+from attn_course.authoring.release import Released, released_from
+from attn_course.authoring.source import book_sections
 from attn_course.practice import exercises, workspace
-from attn_course.practice.exercise import Case, Chapter
+from attn_course.practice.definition import Case, Definition, reference
+from attn_course.practice.exercise import Chapter
+
+STEM = "77_small"
 
 
-def small_chapter() -> Chapter:
-    """Return chapter 77 with four exercises."""
+def write_small_course(root: Path) -> Path:
+    """Write a checkout of the small course into `root`; return its source."""
+    for name, text in (("solutions", SOURCE), ("book", PAGE)):
+        (root / name).mkdir(parents=True)
+        (root / name / f"{STEM}.md").write_text(text, encoding="utf-8")
+    return root / "solutions" / f"{STEM}.md"
+
+
+def released_course(source: Path) -> Released:
+    """Return what the source of a small course becomes; raises `SourceProblems`."""
+    sections = book_sections((source.parents[1] / "book").glob("*.md"))
+    return released_from(source, sections, small_definition)
+
+
+def use_small_course(monkeypatch, root: Path) -> Chapter:
+    """Put the small course, with a checkout in `root`, in place of the real one."""
+    compiled = released_course(write_small_course(root)).compiled
+    for name in definitions():  # where `definition_of` looks for what is Python
+        module = ModuleType(f"{exercises.__name__}.small.{name}")
+        setattr(module, name, small_definition(STEM, name))
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    chapter = exercises.chapter_from(json.loads(compiled))
+    monkeypatch.setattr(exercises, "chapters", lambda: {"77": chapter})
+    monkeypatch.setattr(exercises, "compiled", {STEM: json.loads(compiled)}.__getitem__)
+    monkeypatch.setattr(workspace, "course_root", lambda: root)
+    return chapter
+
+
+def small_definition(stem: str, name: str) -> Definition:
+    """Return the part of an exercise that is Python, as `exercises.definition_of` does."""
+    assert stem == STEM
+    if name not in definitions():
+        raise ModuleNotFoundError(f"No module named {name!r}")
+    return definitions()[name]
+
+
+@cache
+def definitions() -> dict[str, Definition]:
+    """Return the Python of all four exercises; an exercise copies it before it adds anything."""
     import torch
 
-    chapter = Chapter(
-        "77_small", title="A small chapter", sections={"small-section": "A small section"}
-    )
-    hints = ("look", "look closer", "nearly the answer")
-
-    def facts(title: str, **others):
-        common = {"difficulty": 1, "minutes": 5, "section": "small-section", "hints": hints}
-        return common | {"title": title, "goal": f"Learn about {title}."} | others
-
-    @chapter.exercise(**facts("doubling"))
+    @reference
     def double(x):
         return 2 * x
 
     @double.cases(points=2, label="a few numbers")
-    def _double_cases(rng):
+    def a_few_numbers(rng):
         yield Case(rng.normal(size=3))
 
-    @double.misconception("You squared; doubling is adding a number to itself.")
-    def squares(x):
-        return x**2
-
     @double.variant
-    def by_adding(x):
-        return x + x
+    def by_multiplying(x):
+        return 2.0 * x
 
-    @chapter.exercise(**facts("counting", kind="value"))
+    @reference
     def count():
         return 6
 
     @count.cases(points=1, label="the number")
-    def _count_cases(rng):
+    def the_number(rng):
         yield Case()
 
-    @count.misconception("You counted from zero.")
-    def from_zero():
-        return 5
-
-    @chapter.exercise(**facts("scaling", kind="module", difficulty=2))
+    @reference
     class Scale(torch.nn.Module):
         def __init__(self, d):
             super().__init__()
-            self.w = torch.nn.Parameter(torch.ones(d))
+            self.w = torch.nn.Parameter(torch.zeros(d))
 
         def forward(self, x):
             return self.w * x
 
     @Scale.cases(points=3, label="three numbers")
-    def _scale_cases(rng):
+    def three_numbers(rng):
         yield Case(torch.as_tensor(rng.normal(size=3), dtype=torch.float32), d=3)
 
-    @chapter.exercise(**facts("a bug", difficulty=3))
+    @reference
     def mean(x):
         return np.mean(x)
 
     @mean.cases(points=1, label="a few numbers")
-    def _mean_cases(rng):
+    def five_numbers(rng):
         yield Case(rng.normal(size=5))
 
-    @mean.misconception("You divide by one too few.")
-    def divides_by_one_too_few(x):
-        return np.sum(x) / (len(x) - 1)
+    @mean.misconception("You return the number in the middle.")
+    def median(x):
+        return np.median(x)
 
-    return chapter
+    return {"double": double, "count": count, "Scale": Scale, "mean": mean}
 
 
-def use_small_course(monkeypatch, root: Path) -> Chapter:
-    """Put the small course, with a checkout in `root`, in place of the real one."""
-    (root / "solutions").mkdir(parents=True)
-    (root / "solutions" / "77_small.md").write_text(SOURCE)
-    chapter = small_chapter()
-    monkeypatch.setattr(exercises, "chapters", lambda: {"77": chapter})
-    monkeypatch.setattr(workspace, "course_root", lambda: root)
-    return chapter
+PAGE = """\
+# A small chapter
 
+(small)=
+## A small section
+
+(other)=
+## Another section
+"""
 
 SOURCE = '''\
 ---
@@ -113,7 +143,11 @@ import torch
 from attn_course import practice
 ```
 
-+++ {"exercise": "double"}
++++ {"exercise": "double", "difficulty": 1, "minutes": 5, "section": "small"}
+
+## doubling
+
+**Goal:** Learn about doubling.
 
 Double it: `double(x)` with `x` of shape `(n,)`.
 
@@ -130,9 +164,20 @@ def double(x):
 practice.check("77.double", double)
 ```
 
++++ {"tags": ["hints"]}
+
+1. look
+2. look closer
+3. nearly the answer
+
++++ {"tags": ["mistakes"]}
+
+squares: `x + x` -> `x**2`
+: You squared; doubling is adding a number to itself. {ref}`other`
+
 +++ {"tags": ["solution"]}
 
-The explanation that nobody may see before.
+The explanation, for afterwards only.
 
 ```{code-cell}
 :tags: [solution]
@@ -140,7 +185,11 @@ The explanation that nobody may see before.
 print("shown with the solution only")
 ```
 
-+++ {"exercise": "count"}
++++ {"exercise": "count", "difficulty": 1, "minutes": 5, "section": "small", "kind": "value"}
+
+## counting
+
+**Goal:** Learn about counting.
 
 How many?
 
@@ -154,7 +203,22 @@ count = 6
 practice.check("77.count", count)
 ```
 
-+++ {"exercise": "Scale"}
++++ {"tags": ["hints"]}
+
+1. look
+2. look closer
+3. nearly the answer
+
++++ {"tags": ["mistakes"]}
+
+from_zero: `5`
+: You counted from zero.
+
++++ {"exercise": "Scale", "difficulty": 2, "minutes": 5, "section": "small", "kind": "module"}
+
+## scaling
+
+**Goal:** Learn about scaling.
 
 A module with a weight `w` of shape `(d,)`.
 
@@ -176,7 +240,17 @@ class Scale(torch.nn.Module):
 practice.check("77.Scale", Scale)
 ```
 
-+++ {"exercise": "mean"}
++++ {"tags": ["hints"]}
+
+1. look
+2. look closer
+3. nearly the answer
+
++++ {"exercise": "mean", "difficulty": 3, "minutes": 5, "section": "small", "task": "find the bug"}
+
+## a bug
+
+**Goal:** Learn about a bug.
 
 Find the bug.
 
@@ -192,6 +266,17 @@ def mean(x):
 ```{code-cell}
 practice.check("77.mean", mean)
 ```
+
++++ {"tags": ["hints"]}
+
+1. look
+2. look closer
+3. nearly the answer
+
++++ {"tags": ["mistakes"]}
+
+divides_by_one_too_few: the stub
+: You divide by one too few.
 
 ```{code-cell}
 print("the end")

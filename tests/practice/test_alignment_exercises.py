@@ -1,6 +1,5 @@
 """What is special to the exercises of chapter 3; what holds for all is in `tests/course`."""
 
-import json
 from functools import cache
 from pathlib import Path
 
@@ -9,11 +8,13 @@ import pytest
 import torch
 
 from attn_course.alignment import softmax
-from attn_course.practice.exercises.alignment import chapter, the_six_words
-from attn_course.practice.release import exercise_notebook
+from attn_course.practice.exercises import chapters, compiled
+from attn_course.practice.exercises.alignment.train_hard import the_six_words
+from attn_course.practice.results import Verdict
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "solutions" / "03_alignment.md"
+chapter = chapters()["03"]
 SEEDS = range(20)
 HANDED_OUT = {
     "decoder_weights": "decoder_as_handed_out",
@@ -104,7 +105,7 @@ def test_the_experiment_gives_the_figures_that_the_task_states():
 
 @cache
 def released():
-    return json.loads(exercise_notebook(SOURCE, chapter))
+    return compiled(chapter.stem)["notebook"]
 
 
 def stub_of(name):
@@ -119,14 +120,14 @@ def stub_of(name):
 def test_a_function_as_handed_out_is_recognised(name, seed):
     exercise = chapter.exercises[name]
     result = exercise.check(exercise.local(stub_of(name)), seed=seed)
-    assert result.status == "failed"
-    assert result.misconception.name == HANDED_OUT[name]
+    assert result.verdict is Verdict.FAILED
+    assert result.mistake.name == HANDED_OUT[name]
 
 
 @pytest.mark.parametrize("name", [name for name in chapter.exercises if name not in HANDED_OUT])
 def test_every_other_stub_waits_for_an_answer(name):
     exercise = chapter.exercises[name]
-    assert exercise.check(exercise.local(stub_of(name)), seed=0).status == "todo"
+    assert exercise.check(exercise.local(stub_of(name)), seed=0).verdict is Verdict.TODO
 
 
 # The cases leave nothing to chance.

@@ -1,6 +1,5 @@
 """What is special to the exercises of chapter 4; what holds for all is in `tests/course`."""
 
-import json
 from functools import cache
 from pathlib import Path
 
@@ -8,11 +7,12 @@ import numpy as np
 import pytest
 
 from attn_course.practice.compare import same
-from attn_course.practice.exercises.dimensionality import chapter
-from attn_course.practice.release import exercise_notebook
+from attn_course.practice.exercises import chapters, compiled
+from attn_course.practice.results import Verdict
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "solutions" / "04_dimensionality.md"
+chapter = chapters()["04"]
 SEEDS = range(20)
 LOGS = np.log([[[1.0, 1.0], [2.0, 1.0], [1.0, 3.0]]])  # one query, three keys, two features
 
@@ -87,17 +87,17 @@ def test_the_experiment_gives_the_figures_that_the_task_states():
         assert f"`{figure}`" in task
 
 
-# The sentences that learners get, and the stub that they get to mend.
+# The sentences that learners get, and the stub that they get to correct.
 
 
 @cache
 def cell_of(cell_id):
-    cells = json.loads(exercise_notebook(SOURCE, chapter))["cells"]
+    cells = compiled(chapter.stem)["notebook"]["cells"]
     return "".join(next(cell for cell in cells if cell["id"] == cell_id)["source"])
 
 
 def test_the_notebook_draws_the_sentences_that_the_check_uses():
-    cells = json.loads(exercise_notebook(SOURCE, chapter))["cells"]
+    cells = compiled(chapter.stem)["notebook"]["cells"]
     code = next(text for cell in cells if "def told_by_roles" in (text := "".join(cell["source"])))
     names = {"np": np}
     exec(code, names)
@@ -113,8 +113,8 @@ def test_the_summary_as_handed_out_is_recognised(seed):
     exec(cell_of("source2token-answer"), names)
     exercise = chapter.exercises["source2token"]
     result = exercise.check(exercise.local(names["source2token"]), seed=seed)
-    assert result.status == "failed"
-    assert result.misconception.name == "summary_as_handed_out"
+    assert result.verdict is Verdict.FAILED
+    assert result.mistake.name == "summary_as_handed_out"
 
 
 # The cases leave nothing to chance.

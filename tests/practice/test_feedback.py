@@ -1,3 +1,5 @@
+import ast
+import inspect
 import re
 import subprocess
 import sys
@@ -8,13 +10,26 @@ from html import unescape
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays_of
 
 from attn_course import practice
-from attn_course.practice import exercises
+from attn_course.grading.feedback_page import report_of_record
+from attn_course.grading.records import ExerciseRecord, GroupRecord
+from attn_course.practice import exercises, results
+from attn_course.practice.classroom import Classroom, classroom
+from attn_course.practice.compare import difference
+from attn_course.practice.exercise import Case, Chapter, Solution
 from attn_course.practice.feedback import Feedback, Overview, aligned
+from attn_course.practice.pictures import pictures as heat_maps
+from attn_course.practice.report import report_of
+from attn_course.practice.results import Difference, Failure, GroupResult, Result, Verdict
+from attn_course.practice.submission import LocalSubmission
 from tests.practice.sample_exercises import (
     Linear,
     WithoutBias,
+    changed,
     chapter,
     one_sum_for_all,
     row_weights,
@@ -33,6 +48,11 @@ def _in_an_empty_folder(tmp_path, monkeypatch):
 
 def stub(scores, scale=1.0):
     raise NotImplementedError("Write this.")
+
+
+def checked(exercise, answer, seed=3):
+    """Return the feedback on an answer, without a word on progress or a solution."""
+    return Feedback(report_of(exercise.check(exercise.local(answer), seed)))
 
 
 def shown(feedback):
@@ -56,6 +76,7 @@ def test_green_says_what_was_verified():
         "  passed  1 of 1  one row\n"
         "  passed  2 of 2  many rows"
     )
+    assert folded(feedback) == []
     assert "one row: passed, 1 of 1" in words(feedback)
     assert "attn-green" in shown(feedback).get("class")
     assert "Read" not in feedback.text()
@@ -82,6 +103,108 @@ def test_an_unanswered_value_gets_one_gentle_line():
     )
 
 
+def test_an_answer_that_is_not_there_is_grey_and_said_to_be_missing():
+    result = row_weights.check(LocalSubmission({}), seed=3)
+    feedback = Feedback(report_of(result))
+    assert feedback.text() == (
+        "Not yet: Row weights (points: 0 of 3)\n"
+        "  missing  0 of 1  one row\n"
+        "  missing  0 of 2  many rows"
+    )
+    assert "one row: missing, 0 of 1" in words(feedback)
+    assert "attn-grey" in shown(feedback).get("class")
+
+
+def test_an_answer_that_raises_a_key_error_with_its_name_has_stopped_and_is_not_missing():
+    def raises_its_name(scores, scale=1.0):
+        if scores.shape[-2] > 1:
+            raise KeyError("row_weights")
+        return row_weights.reference(scores, scale)
+
+    feedback = practice.check("01.row_weights", raises_its_name)
+    assert feedback.text().startswith("Not yet: Row weights (points: 1 of 3)")
+    assert "  passed   1 of 1  one row\n  stopped  0 of 2  many rows" in feedback.text()
+    assert "It raised KeyError: 'row_weights'" in feedback.text()
+    assert "missing" not in feedback.text() + words(feedback)
+    assert "attn-red" in shown(feedback).get("class")
+
+
+# A report that was stored: its reader has no cell to run
+
+
+def stored(kind, verdicts=(Verdict.TODO, Verdict.TODO)):
+    """Return the report of a record as a gradebook keeps it."""
+    groups = tuple(GroupRecord(f"group {n}", 1, one) for n, one in enumerate(verdicts, start=1))
+    record = ExerciseRecord(
+        id="01.row_weights",
+        title="Row weights",
+        kind=kind,
+        section="Weights in rows",
+        points=sum(one is Verdict.PASSED for one in verdicts),
+        max_points=len(verdicts),
+        verdict=results.worst(verdicts),
+        groups=groups,
+    )
+    return report_of_record("01_sample", record)
+
+
+@pytest.mark.parametrize(
+    ("kind", "line"),
+    [("function", "Not written."), ("module", "Not written."), ("value", "Not answered.")],
+)
+@pytest.mark.parametrize("uses", [(), ("first_step",)], ids=["alone", "uses another"])
+def test_a_stored_report_says_that_nothing_is_written_and_asks_for_nothing(kind, line, uses):
+    report = replace(stored(kind), uses=uses)
+    assert not report.is_live
+    assert Feedback(report).text() == words(Feedback(report)) == line
+    told = Feedback(replace(report, is_live=True)).text()
+    assert told.startswith(("Not written yet", "Not answered yet"))
+
+
+def test_a_stored_report_of_a_half_written_answer_shows_what_passed_and_asks_for_nothing():
+    feedback = Feedback(stored("function", (Verdict.PASSED, Verdict.TODO)))
+    assert feedback.text().split("\n") == [
+        "Not written.",
+        "  passed  1 of 1  group 1",
+        "  to do   0 of 1  group 2",
+    ]
+    for told in (feedback.text(), words(feedback)):
+        assert "run this again" not in told
+        assert "cell above" not in told
+
+
+# The words for a verdict
+
+
+def test_every_verdict_has_words_that_an_extraction_tool_finds():
+    """It finds only what is a literal inside `_(…)`."""
+    tree = ast.parse(inspect.getsource(results))
+    (function,) = (
+        node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "in_words"
+    )
+    (table,) = (node for node in ast.walk(function) if isinstance(node, ast.Dict))
+    literals = {}
+    for key, value in zip(table.keys, table.values, strict=True):
+        assert isinstance(key, ast.Attribute)
+        assert ast.unparse(key) == f"Verdict.{key.attr}"
+        assert isinstance(value, ast.Call)
+        assert ast.unparse(value.func) == "_"
+        (argument,) = value.args
+        assert isinstance(argument, ast.Constant)
+        literals[key.attr] = argument.value
+    assert literals.keys() == Verdict.__members__.keys()
+    for name, verdict in Verdict.__members__.items():
+        assert isinstance(literals[name], str)
+        assert results.in_words(verdict) == literals[name] != ""
+    assert len(set(literals.values())) == len(Verdict)
+
+
+def test_the_words_for_a_verdict_are_translated_when_they_are_asked_for(monkeypatch):
+    monkeypatch.setattr(results, "_", lambda sentence: f"«{sentence}»")
+    assert all(re.fullmatch("«.+»", results.in_words(verdict)) for verdict in Verdict)
+    assert "«passed»  1 of 1  one row" in practice.check("01.row_weights", one_sum_for_all).text()
+
+
 def test_red_begins_with_the_known_mistake():
     feedback = practice.check("01.row_weights", sums_over_the_columns)
     assert feedback.text().split("\n")[:3] == [
@@ -105,10 +228,10 @@ def test_a_guess_is_called_one():
 
 
 def test_who_uses_earlier_answers_is_asked_whether_they_are_green():
-    exercise = replace(row_weights, uses=("first_step", "second_step"))
+    exercise = changed(row_weights, uses=("first_step", "second_step"))
     question = "It uses your earlier answers (first_step, second_step): are they green?"
     feedback = {
-        answer: Feedback(exercise.check(exercise.local(answer)))
+        answer: checked(exercise, answer)
         for answer in (sums_over_the_columns, row_weights.reference, stub)
     }
     assert question in feedback[sums_over_the_columns].text()
@@ -123,14 +246,15 @@ def test_who_uses_earlier_answers_is_asked_whether_they_are_green():
 
 def test_red_shows_the_smallest_input_got_and_expected():
     result = row_weights.check(row_weights.local(one_sum_for_all), seed=3)
-    text = Feedback(result).text()
+    feedback = Feedback(report_of(result))
+    text = feedback.text()
     scores = result.failure.arguments["scores"]
-    for told in (text, unescape(Feedback(result)._repr_html_())):
+    for told in (text, unescape(feedback._repr_html_())):
         assert f"scores = [[{scores[0, 0]:.4f}, " in told
         assert "# shape (3, 5)" in told
         assert "scale = 2.0" in told
-        assert f"[[{result.failure.got[0, 0]:.4f}, " in told
-        assert f"[[{result.failure.wanted[0, 0]:.4f}, " in told
+        assert f"[[{result.failure.difference.got[0, 0]:.4f}, " in told
+        assert f"[[{result.failure.difference.wanted[0, 0]:.4f}, " in told
     assert text.index("yours:") < text.index("expected:")
 
 
@@ -190,12 +314,12 @@ def test_nothing_is_loaded_from_elsewhere(answer):
 
 def test_a_picture_has_a_name_and_one_scale_for_both():
     result = row_weights.check(row_weights.local(one_sum_for_all), seed=3)
-    yours, expected = pictures(Feedback(result))
+    yours, expected = pictures(Feedback(report_of(result)))
     assert yours.get("role") == expected.get("role") == "img"
     assert yours.get("aria-label") == "Your numbers as a heat map: 3 rows, 5 columns"
     fills = [[cell.get("fill") for cell in picture] for picture in (yours, expected)]
     assert len(fills[0]) == len(fills[1]) == 15
-    largest = int(np.argmax(result.failure.wanted))
+    largest = int(np.argmax(result.failure.difference.wanted))
     assert fills[1][largest] == "#005ab5"  # the largest number of both has the full colour
     assert "#005ab5" not in fills[0]
 
@@ -210,6 +334,55 @@ def test_cells_that_differ_are_framed_unless_all_do():
     assert "1 framed cells differ" in yours.get("aria-label")
     framed = [cell for cell in yours if cell.get("fill") == "none"]
     assert {(cell.get("x"), cell.get("y")) for cell in framed} == {("25", "3")}
+
+
+def framed_cells(picture, columns):
+    """Return row and column of every frame in a heat map."""
+    size = (int(picture.get("width")) - 2) // columns
+    frames = [cell for cell in picture if cell.get("fill") == "none"]
+    places = [(int(cell.get("y")) - 3, int(cell.get("x")) - 3) for cell in frames]
+    assert all(y % size == x % size == 0 for y, x in places)
+    return {(y // size, x // size) for y, x in places}
+
+
+@given(
+    st.sampled_from([(5,), (1, 2), (2, 3), (13, 2), (2, 3, 4), (2, 2, 3, 2)]).flatmap(
+        lambda shape: arrays_of.arrays(bool, shape)
+    )
+)
+def test_both_pictures_frame_the_cells_that_are_marked_and_no_others(where):
+    wanted = np.arange(float(where.size)).reshape(where.shape)
+    # The marks decide, and not the numbers: these differ everywhere.
+    drawn = heat_maps(Difference("They differ.", wanted + 1, wanted, where=where))
+    marked = where.reshape(-1, where.shape[-1])
+    cells = set() if where.all() else {(int(y), int(x)) for y, x in np.argwhere(marked)}
+    for svg in drawn:
+        picture = ElementTree.fromstring(svg)
+        assert framed_cells(picture, columns=where.shape[-1]) == cells
+        label = f"; {len(cells)} framed cells differ"
+        assert picture.get("aria-label").endswith(label if cells else " columns")
+
+
+def test_without_marks_nothing_is_framed():
+    for svg in heat_maps(Difference("They differ.", np.zeros((2, 3)), np.ones((2, 3)))):
+        assert framed_cells(ElementTree.fromstring(svg), columns=3) == set()
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda array: array,
+        lambda array: {"weights": array, "other": 1.0},
+        lambda array: ("word", {"gradients": array}),
+    ],
+    ids=["alone", "in a dict", "in a dict in a tuple"],
+)
+def test_the_cells_of_the_part_that_differs_are_framed(wrap):
+    wanted = np.arange(6.0).reshape(2, 3)
+    got = wanted.copy()
+    got[0, 2], got[1, 0] = np.nan, 7.0
+    for picture in pictures(feedback_on(wrap(got), wrap(wanted))):
+        assert framed_cells(picture, columns=3) == {(0, 2), (1, 0)}
 
 
 def test_nan_has_a_mark_in_the_picture():
@@ -241,23 +414,23 @@ def test_two_shapes_are_drawn_as_they_are():
     ]
 
 
-def result_with(got, wanted, arguments=None):
-    """Return a result whose failure shows these two."""
-    from attn_course.practice.exercise import Failure, GroupResult, Result
-
-    failure = Failure(arguments or {}, got, wanted, "They differ.")
-    return Result(row_weights, (GroupResult("all", 3, "failed", failure),), None)
+def feedback_on(got, wanted, arguments=None):
+    """Return feedback that shows these two, or their first parts that differ."""
+    found = difference(got, wanted) or Difference("", got, wanted)
+    failure = Failure(arguments or {}, difference=replace(found, sentence="They differ."))
+    group = GroupResult("all", 3, Verdict.FAILED, failure)
+    return Feedback(report_of(Result(row_weights, (group,), None)))
 
 
 def printed(got, wanted):
     """Return the lines under "yours" and "expected"."""
-    text = Feedback(result_with(got, wanted)).text()
+    text = feedback_on(got, wanted).text()
     yours, expected = re.search(r"yours.*?:\n(.*)\nexpected.*?:\n(.*)\n\nRead", text, re.S).groups()
     return yours, expected
 
 
 def test_long_arrays_are_cut_and_have_no_picture():
-    feedback = Feedback(result_with(np.zeros((101, 103)), np.ones((101, 103))))
+    feedback = feedback_on(np.zeros((101, 103)), np.ones((101, 103)))
     assert "..." in feedback.text()
     assert len(feedback.text()) < 2500
     assert not pictures(feedback)
@@ -307,7 +480,7 @@ def test_a_module_without_parameters_shows_that_there_are_none():
 def test_the_part_that_differs_is_shown_alone():
     got = (np.zeros((2, 3)), np.ones(5))
     wanted = (np.zeros((2, 3)), np.full(5, 2.0))
-    text = Feedback(result_with(got, wanted)).text()
+    text = feedback_on(got, wanted).text()
     assert "yours (part 2):\n    [1.0, 1.0, 1.0, 1.0, 1.0]" in text
     feedback = practice.check("01.Linear", WithoutBias)
     assert "yours (output):" in feedback.text()
@@ -333,17 +506,17 @@ def test_the_part_that_differs_is_shown_alone():
         (10**300, 1.0),
         (1, 2),
     ],
-    ids=repr,
+    ids=lambda value: repr(value)[:40],
 )
 def test_any_two_values_can_be_shown(got, wanted):
-    feedback = Feedback(result_with(got, wanted, {"x": got, "y": wanted}))
+    feedback = feedback_on(got, wanted, {"x": got, "y": wanted})
     assert "They differ." in feedback.text()
     assert "They differ." in words(feedback)
     assert len(feedback.text()) < 5000
 
 
 def test_a_tensor_among_the_arguments_is_called_so():
-    text = Feedback(result_with(1.0, 2.0, {"x": torch.zeros(2, 3)})).text()
+    text = feedback_on(1.0, 2.0, {"x": torch.zeros(2, 3)}).text()
     assert "# a tensor of shape (2, 3)" in text
 
 
@@ -353,6 +526,19 @@ def test_the_value_to_predict_is_not_given_away():
     assert "expected" not in feedback.text()
     assert "35" not in feedback.text()
     assert "35" not in words(feedback)
+    assert not pictures(feedback)
+
+
+@pytest.mark.parametrize("wanted", [1 / 3, 0.5, 1e-9, 1e12])
+def test_how_the_own_value_is_printed_tells_nothing_of_the_right_one(wanted):
+    def number():
+        return wanted
+
+    sample = Chapter("01_sample", title="", sections={"s": "S"})
+    described = {"title": "", "goal": "", "difficulty": 1, "minutes": 1, "section": "s"}
+    exercise = sample.exercise(**described, hints=(), kind="value")(number)
+    exercise.cases(points=1, label="")(lambda rng: [Case()])
+    assert "yours:\n    0.333\n" in checked(exercise, 0.333).text()
 
 
 def test_the_section_to_read_is_in_words():
@@ -365,9 +551,8 @@ def test_the_section_to_read_is_in_words():
 def test_the_section_is_a_link_where_the_book_is_built(tmp_path, monkeypatch):
     book = tmp_path / "a book" / "_build" / "html"
     book.mkdir(parents=True)
-    (book / "01_sample.html").write_text("the first page")
-    (book / "01b_rows.html").write_text('<span id="row-weights"></span>')
-    (book / "02_other.html").write_text('<span id="row-weights"></span>')
+    for page in ("01_sample", "01b_rows", "02_other"):
+        (book / f"{page}.html").write_text('<span id="row-weights"></span>')
     folder = tmp_path / "a book" / "exercises"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -378,12 +563,207 @@ def test_the_section_is_a_link_where_the_book_is_built(tmp_path, monkeypatch):
     assert f"({book / '01b_rows.html'})" in feedback.text()
 
 
+def test_the_section_is_no_link_where_the_book_has_no_such_page(tmp_path):
+    book = tmp_path / "_build" / "html"
+    book.mkdir(parents=True)
+    (book / "01_sample.html").write_text('<span id="row-weights"></span>')
+    (book / ".html").write_text("no page")
+    # The sample knows the page of the one section, which is not built, and of the other none.
+    for answer in (lambda scores, scale=1.0: scores, sums_over_the_columns):
+        feedback = practice.check("01.row_weights", answer)
+        assert not [element for element in shown(feedback).iter() if element.tag == "a"]
+        assert feedback.text().endswith("”")
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_warning_in_the_learners_code_does_not_hide_the_message():
     def overflows(scores, scale=1.0):
         return np.exp(scores * 1e6) / np.exp(scores * 1e6).sum()
 
     assert "numbers are NaN or infinite" in practice.check("01.row_weights", overflows).text()
+
+
+# The solution, after green
+
+
+LINE = 'return scores < "<b>" & scores # </pre>'
+ANSWER = f"def row_weights(scores, scale=1.0):\n    {LINE}"
+EXPLANATION = (
+    "**Why.** The `scores` of a row\nare shared: $a_i < 1$ & <script>alert(1)</script>.\n\n"
+    "**A mistake** is `x**2 + y**2 < 3`, and **a `b` c**."
+)
+
+
+@pytest.fixture
+def _solved(monkeypatch):
+    """Give the sample a solution, as the exercises of the course have one."""
+    solution = Solution(ANSWER, ANSWER, EXPLANATION)
+    monkeypatch.setattr(row_weights, "solution", solution)
+
+
+def folded(feedback):
+    return [element for element in shown(feedback).iter() if element.tag == "details"]
+
+
+def right(scores, scale=1.0):
+    return row_weights.reference(scores, scale)
+
+
+@pytest.mark.usefixtures("_solved")
+def test_green_has_one_way_to_write_it_folded_and_escaped():
+    feedback = practice.check("01.row_weights", right)
+    (details,) = folded(feedback)
+    assert details.get("open") is None
+    assert [part.tag for part in details] == ["summary", "pre", "p", "p"]
+    summary, code, first, second = details
+    assert summary.text == "One way to write it, and why"
+    assert code.text == ANSWER
+    assert len(code) == 0
+    assert "".join(first.itertext()) == (
+        "Why. The scores of a row are shared: $a_i < 1$ & <script>alert(1)</script>."
+    )
+    assert [(part.tag, "".join(part.itertext())) for part in first] == [
+        ("strong", "Why."),
+        ("code", "scores"),
+    ]
+    # Two powers are nothing bold, and code may be bold with its sentence.
+    assert "".join(second.itertext()) == "A mistake is x**2 + y**2 < 3, and a b c."
+    assert [(part.tag, "".join(part.itertext())) for part in second] == [
+        ("strong", "A mistake"),
+        ("code", "x**2 + y**2 < 3"),
+        ("strong", "a b c"),
+    ]
+
+
+@pytest.mark.usefixtures("_solved")
+def test_green_in_a_terminal_names_the_command_and_shows_no_solution():
+    feedback = practice.check("01.row_weights", right)
+    assert feedback.text() == (
+        "Passed: Row weights (points: 3 of 3)\n"
+        "  passed  1 of 1  one row\n"
+        "  passed  2 of 2  many rows\n"
+        "One way to write it: attn-course solution 01.row_weights"
+    )
+
+
+def half_written(scores, scale=1.0):
+    if scores.shape[-2] > 1:
+        raise NotImplementedError
+    return right(scores, scale)
+
+
+def stops(scores, scale=1.0):
+    raise ValueError
+
+
+@pytest.mark.usefixtures("_solved")
+@pytest.mark.parametrize(
+    "answer",
+    [sums_over_the_columns, one_sum_for_all, stops, stub, half_written, None],
+    ids=lambda answer: getattr(answer, "__name__", "missing"),
+)
+def test_the_solution_is_never_shown_before_green(answer):
+    held = {} if answer is None else {"row_weights": answer}
+    result = row_weights.check(LocalSubmission(held), seed=3)
+    report = report_of(result, with_solution=True)
+    assert report.solution is not None
+    told = [Feedback(report), Feedback(replace(report, points=report.most))]
+    told += [] if answer is None else [practice.check("01.row_weights", answer)]
+    for feedback in told:
+        assert folded(feedback) == []
+        assert "One way to write it" not in feedback.text() + words(feedback)
+        assert LINE not in feedback.text() + words(feedback)
+
+
+@pytest.mark.usefixtures("_solved")
+def test_the_solution_is_shown_only_where_the_report_has_it():
+    result = row_weights.check(row_weights.local(right), seed=3)
+    assert len(folded(Feedback(report_of(result, with_solution=True)))) == 1
+    without = Feedback(report_of(result))
+    assert without.report.solution is None
+    assert folded(without) == []
+    assert "One way to write it" not in without.text() + words(without)
+
+
+def test_an_exercise_without_a_solution_has_none_to_show():
+    feedback = practice.check("01.row_weights", right)
+    assert feedback.report.verdict is Verdict.PASSED
+    assert folded(feedback) == []
+    assert "One way to write it" not in feedback.text() + words(feedback)
+
+
+def shows_the_solution():
+    """Return whether a right answer shows it; in a terminal and in a notebook alike."""
+    feedback = practice.check("01.row_weights", right)
+    assert feedback.report.verdict is Verdict.PASSED
+    in_text = "One way to write it" in feedback.text()
+    assert in_text == (len(folded(feedback)) == 1) == (feedback.report.solution is not None)
+    assert in_text == (LINE in words(feedback))
+    return in_text
+
+
+@pytest.mark.usefixtures("_solved")
+@pytest.mark.parametrize("below", ["", "notebooks", "notebooks/of/mine"])
+def test_a_class_switches_solutions_off_in_the_folder_or_above_it(tmp_path, monkeypatch, below):
+    folder = tmp_path / below
+    folder.mkdir(parents=True, exist_ok=True)
+    monkeypatch.chdir(folder)
+    assert shows_the_solution()
+    (tmp_path / "attn-course.toml").write_text("# a class\nsolutions = false\n")
+    assert not shows_the_solution()
+    assert classroom(folder) == Classroom(solutions=False, file=tmp_path / "attn-course.toml")
+
+
+@pytest.mark.usefixtures("_solved")
+def test_the_settings_nearest_to_the_notebooks_count(tmp_path, monkeypatch):
+    folder = tmp_path / "notebooks"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    (tmp_path / "attn-course.toml").write_text("solutions = false")
+    (folder / "attn-course.toml").write_text("solutions = true")
+    assert shows_the_solution()
+
+
+@pytest.mark.usefixtures("_solved")
+def test_the_settings_hold_where_progress_is_kept(tmp_path, monkeypatch):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "attn-course.toml").write_text("solutions = false")
+    assert shows_the_solution()
+    monkeypatch.setenv("ATTN_COURSE_HOME", str(elsewhere))
+    assert not shows_the_solution()
+
+
+@pytest.mark.usefixtures("_solved")
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"solutions = true",
+        b"hints = false",
+        b'solutions = "false"',
+        b"solutions = 0",
+        b"[solutions]",
+        b"solutions = false\nsolutions = false",  # twice is broken
+        b"solutions = False",
+        b"solutions: false",
+        b"solutions = false\n\xff",
+        b"\xff\xfes\x00",
+        b"solutions = false\nmore = " + b"[" * 10_000,
+    ],
+    ids=lambda content: repr(content[:40]),
+)
+def test_settings_that_say_nothing_of_it_or_are_broken_switch_nothing_off(tmp_path, content):
+    (tmp_path / "attn-course.toml").write_bytes(content)
+    assert shows_the_solution()
+    assert classroom(tmp_path) == Classroom(solutions=True, file=tmp_path / "attn-course.toml")
+
+
+@pytest.mark.usefixtures("_solved")
+def test_a_folder_with_the_name_of_the_settings_is_none(tmp_path):
+    (tmp_path / "attn-course.toml").mkdir()
+    assert shows_the_solution()
+    assert classroom(tmp_path) == Classroom()
 
 
 def test_an_unknown_exercise_gets_a_sentence():
@@ -432,7 +812,23 @@ def test_the_overview_lists_every_exercise():
         "3",
     ]
     assert {cell.get("scope") for cell in table.iter("th")} == {"col"}
-    assert repr(Overview(chapter)) == overview.text()
+    assert repr(Overview([chapter])) == overview.text()
+
+
+def test_the_overview_of_a_chapter_has_a_table_for_each_of_its_notebooks(monkeypatch):
+    parts = [Chapter(f"05{letter}_part", title=f"Part {letter}", sections={}) for letter in "ab"]
+    for one in parts:
+        one.exercises = dict(chapter.exercises)
+    monkeypatch.setattr(exercises, "chapters", lambda: {one.number: one for one in parts})
+    whole, first = practice.overview("5"), practice.overview("05a")
+    assert [line for line in whole.text().split("\n") if "Part" in line] == [
+        "05a Part a",
+        "05b Part b",
+    ]
+    assert whole.text().startswith(first.text() + "\n\n05b Part b\nExercise ")
+    tables = ElementTree.fromstring(f"<div>{whole._repr_html_()}</div>")
+    assert [one.text for one in tables.iter("caption")] == ["05a Part a", "05b Part b"]
+    assert len(list(tables.iter("td"))) == 2 * 3 * 5
 
 
 def test_chinese_words_stand_under_one_another():
@@ -442,7 +838,7 @@ def test_chinese_words_stand_under_one_another():
 def test_progress_that_can_not_be_saved_is_a_note_and_the_check_works(tmp_path):
     (tmp_path / ".attn-course").write_text("a file where the folder should be")
     feedback = practice.check("01.row_weights", row_weights.reference)
-    assert feedback.result.status == "passed"
+    assert feedback.report.verdict is Verdict.PASSED
     assert feedback.text().endswith("your progress is not saved.")
     assert "your progress is not saved." in words(feedback)
 

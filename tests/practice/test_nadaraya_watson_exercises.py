@@ -1,6 +1,5 @@
 """What is special to the exercises of chapter 1; what holds for all is in `tests/course`."""
 
-import json
 from functools import cache
 from pathlib import Path
 
@@ -9,12 +8,20 @@ import pytest
 import torch
 
 from attn_course.practice.compare import same
-from attn_course.practice.exercises.nadaraya_watson import chapter
-from attn_course.practice.release import exercise_notebook
+from attn_course.practice.exercises import chapters, compiled
+from attn_course.practice.results import Verdict
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "solutions" / "01_nadaraya_watson.md"
+chapter = chapters()["01"]
 SEEDS = range(20)
+WRONG_SCORES = (
+    "WIsCutOff",
+    "ModuleWithWOutsideTheSquare",
+    "ModuleWithoutTheHalf",
+    "ModuleWithWAsBandwidth",
+    "FarthestKeyWins",
+)
 
 
 def reference(name):
@@ -85,12 +92,12 @@ def test_the_experiment_gives_the_figures_that_the_task_states():
     assert "`0.027`" in task
 
 
-# The stub that learners get to mend.
+# The stub that learners get to correct.
 
 
 @cache
 def released():
-    return json.loads(exercise_notebook(SOURCE, chapter))
+    return compiled(chapter.stem)["notebook"]
 
 
 def stub_of(name):
@@ -104,14 +111,14 @@ def stub_of(name):
 def test_the_kernels_as_handed_out_are_recognised(seed):
     exercise = chapter.exercises["kernel_weights"]
     result = exercise.check(exercise.local(stub_of("kernel_weights")), seed=seed)
-    assert result.status == "failed"
-    assert result.misconception.name == "kernels_as_handed_out"
+    assert result.verdict is Verdict.FAILED
+    assert result.mistake.name == "kernels_as_handed_out"
 
 
 @pytest.mark.parametrize("name", [name for name in chapter.exercises if name != "kernel_weights"])
 def test_every_other_stub_waits_for_an_answer(name):
     exercise = chapter.exercises[name]
-    assert exercise.check(exercise.local(stub_of(name)), seed=0).status == "todo"
+    assert exercise.check(exercise.local(stub_of(name)), seed=0).verdict is Verdict.TODO
 
 
 # The cases leave nothing to chance.
@@ -135,11 +142,10 @@ def test_every_step_of_the_cases_moves_w_by_more_than_the_tolerance(seed):
 @pytest.mark.parametrize("w", [-3.0, -0.9, -0.1, -0.01, 0.003, 0.03, 0.3, 1.5, 4.0])
 def test_a_wrong_module_shows_whatever_w_the_check_loads(w):
     exercise = chapter.exercises["NadarayaWatson"]
-    scores_wrong = [known for known in exercise.misconceptions if "score" in vars(known.solution)]
-    assert len(scores_wrong) >= 4
-    for known in scores_wrong:
+    known_by_name = {known.name: known for known in exercise.mistakes}
+    for known in map(known_by_name.__getitem__, WRONG_SCORES):
         assert any(
-            not same(_output_and_gradient(known.solution, w, case), right)
+            not same(_output_and_gradient(known.answer, w, case), right)
             for case in drawn("NadarayaWatson", seed=0)
             for right in [_output_and_gradient(exercise.reference, w, case)]
         ), f"{known.name} can't be told from the reference at w = {w}"

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attn_course.practice import numbers
+from attn_course.practice.exercise import Chapter
 from attn_course.practice.notebook import NotebookProblem, notebook_text, read_notebook
 
 
@@ -136,3 +138,64 @@ def test_half_a_character_survives(tmp_path):
     written = notebook_text(json.loads(mixed), like=mixed)
     (tmp_path / "n.ipynb").write_text(written, encoding="utf-8")
     assert read_notebook(tmp_path / "n.ipynb").data == json.loads(mixed)
+
+
+# To which chapter a file belongs
+
+STEMS = ("01_sample", "05_levels", "05b_rotatory", "05c_levels_more", "06_levels")
+KNOWN = {stem.partition("_")[0]: Chapter(stem, title="", sections={}) for stem in STEMS}
+
+
+@pytest.mark.parametrize(
+    ("name", "stem"),
+    [
+        ("01_sample.ipynb", "01_sample"),
+        ("05b_rotatory.ipynb", "05b_rotatory"),
+        ("05b_rotatory (1).ipynb", "05b_rotatory"),
+        ("05b_rotatory-Copy1.ipynb", "05b_rotatory"),
+        ("05b-mine.ipynb", "05b_rotatory"),
+        ("05b.ipynb", "05b_rotatory"),
+        ("05b", "05b_rotatory"),
+        ("05 of mine.ipynb", "05_levels"),
+        ("06_levels.mine.ipynb", "06_levels"),
+        ("05c_levels_more.ipynb", "05c_levels_more"),
+        ("05_levels_more.ipynb", "05_levels"),
+        ("05_rotatory.ipynb", "05_levels"),
+        ("07_levels.ipynb", None),
+        ("05d_rotatory.ipynb", None),
+        ("005_levels.ipynb", None),
+        ("01sample.ipynb", None),
+        ("5b_rotatory.ipynb", None),
+        ("sample.ipynb", None),
+        ("sample_01.ipynb", None),
+        (".ipynb", None),
+        ("", None),
+    ],
+)
+def test_a_file_belongs_to_the_chapter_of_its_stem_or_else_of_its_number(name, stem):
+    found = numbers.chapter_of_file(name, KNOWN)
+    assert (found.stem if found else None) == stem
+
+
+def test_a_file_with_the_stem_of_old_times_belongs_to_the_chapter_of_today(monkeypatch):
+    renamed = {"05b_turning": "06_levels", "08_gone": "09_gone", "01_sample": "06_levels"}
+    monkeypatch.setattr(numbers, "RENAMED", renamed)
+
+    def stem_of(name):
+        found = numbers.chapter_of_file(name, KNOWN)
+        return found.stem if found else None
+
+    assert stem_of("05b_turning (2).ipynb") == "06_levels"
+    assert stem_of("05b_turning_more.ipynb") == "05b_rotatory"  # by its number
+    assert stem_of("08_gone.ipynb") is None
+    assert stem_of("01_sample.ipynb") == "01_sample"  # a stem of today is that of its own chapter
+    assert numbers.current_stem("05b_turning") == "06_levels"
+    assert numbers.current_stem("05b_rotatory") == "05b_rotatory"
+
+
+@given(st.text(max_size=12))
+def test_any_name_of_a_file_has_a_number_or_none(name):
+    number = numbers.number_in(name)
+    assert number is None or name.startswith(number)
+    found = numbers.chapter_of_file(name, KNOWN)
+    assert found is None or name.startswith(found.number)

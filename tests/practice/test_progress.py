@@ -4,8 +4,10 @@ from datetime import datetime
 
 import pytest
 
-from attn_course.practice import progress
+from attn_course.practice import exercises, numbers, progress
+from attn_course.practice.exercise import Chapter
 from attn_course.practice.progress import load
+from attn_course.practice.results import Verdict
 from tests.practice.sample_exercises import chapter, one_sum_for_all, row_weights, weight_count
 
 CHAPTERS = {"01": chapter}
@@ -34,8 +36,17 @@ def stored(folder):
 def test_a_check_is_remembered_for_the_next_run(tmp_path):
     load(tmp_path).record(check(row_weights, one_sum_for_all))
     entry = load(tmp_path).entries["01.row_weights"]
-    assert (entry.best_points, entry.status, entry.attempts) == (1, "failed", 1)
+    assert (entry.best_points, entry.status, entry.attempts) == (1, Verdict.FAILED, 1)
     assert datetime.fromisoformat(entry.checked).tzinfo is not None
+
+
+def test_the_file_holds_plain_words(tmp_path):
+    """A gradebook or another version of the course reads them too."""
+    answers = {"passed": row_weights.reference, "failed": one_sum_for_all, "error": breaks}
+    for word, answer in {**answers, "todo": stub}.items():
+        load(tmp_path).record(check(row_weights, answer))
+        assert stored(tmp_path)["01.row_weights"]["status"] == word
+        assert type(load(tmp_path).entries["01.row_weights"].status) is str
 
 
 def test_the_best_points_stay_and_the_status_is_the_last(tmp_path):
@@ -202,3 +213,81 @@ def test_the_folder_is_the_working_directory_or_what_the_environment_says(tmp_pa
     assert progress.home() == tmp_path / "elsewhere"
     load(progress.home()).record(check(weight_count, 35))
     assert set(stored(tmp_path / "elsewhere")) == {"01.weight_count"}
+
+
+# Under an id of old times
+
+
+def notebooks(monkeypatch, *stems, renamed=None):
+    """Let the course have these notebooks, each with an exercise `row_weights`."""
+    known = {}
+    for stem in stems:
+        made = Chapter(stem, title="Rows", sections={"row-weights": "Weights in rows"})
+        described = {"difficulty": 1, "minutes": 5, "section": "row-weights", "hints": ("a", "b")}
+        exercise = made.exercise(title="Rows", goal="", **described)(row_weights.reference)
+        for group in row_weights.groups:
+            exercise.cases(group.points, group.label)(group.generate)
+        known[made.number] = made
+    monkeypatch.setattr(exercises, "chapters", lambda: known)
+    monkeypatch.setattr(numbers, "RENAMED", renamed or {})
+    return known
+
+
+def write_entries(folder, **points):
+    """Write a file with one entry for each id and its best points."""
+    entry = {"status": "passed", "attempts": 1, "checked": "2024-01-01T00:00:00+00:00", "hints": 1}
+    entries = {name: entry | {"best_points": best} for name, best in points.items()}
+    file_in(folder).parent.mkdir()
+    file_in(folder).write_text(json.dumps({"format": 1, "exercises": entries}))
+
+
+@pytest.mark.parametrize(
+    ("old_id", "renamed"),
+    [
+        ("05.row_weights", {}),
+        ("02.row_weights", {"02_rows": "05b_rows"}),
+        ("07c.row_weights", {"07c_earlier": "05b_rows", "08_other": "09_none"}),
+    ],
+    ids=["its chapter's number", "a former number", "a former letter"],
+)
+def test_an_entry_under_an_old_id_finds_its_exercise(tmp_path, monkeypatch, old_id, renamed):
+    known = notebooks(monkeypatch, "01_first", "05b_rows", renamed=renamed)
+    exercise = known["05b"].exercises["row_weights"]
+    write_entries(tmp_path, **{old_id: 2})
+    remembered = load(tmp_path)
+    assert list(remembered.entries) == ["05b.row_weights"]
+    assert remembered.table(known).split("\n") == [
+        "01 Rows (points: 0 of 3) [--------------------]",
+        "   row_weights  0 of 3  [--------------------]  not tried yet",
+        "",
+        "05b Rows (points: 2 of 3) [#############-------]",
+        "   row_weights  2 of 3  [#############-------]  passed",
+        "",
+        "In all (points: 2 of 6) [######--------------]",
+    ]
+    assert remembered.next_hint(exercise) == (2, "b")  # the first was shown under the old id
+    load(tmp_path).record(check(exercise, one_sum_for_all))
+    entry = stored(tmp_path)["05b.row_weights"]
+    assert set(stored(tmp_path)) == {"05b.row_weights"}
+    assert (entry["best_points"], entry["attempts"]) == (2, 2)
+
+
+def test_a_number_that_another_notebook_has_today_is_that_notebooks(tmp_path, monkeypatch):
+    renamed = {"01_rows": "05b_rows", "05_rows": "01_first"}
+    notebooks(monkeypatch, "01_first", "05_whole", "05b_rows", renamed=renamed)
+    ids = {"01.row_weights": 1, "05.row_weights": 2, "05b.row_weights": 3}
+    write_entries(tmp_path, **ids)
+    entries = load(tmp_path).entries
+    assert {name: entry.best_points for name, entry in entries.items()} == ids
+
+
+def test_an_entry_whose_exercise_is_gone_is_kept_under_its_id(tmp_path, monkeypatch):
+    known = notebooks(monkeypatch, "05b_rows", renamed={"02_old": "06_gone"})
+    ids = {"02.row_weights": 1, "05c.row_weights": 1, "05.other": 1, "no id": 1, ".row_weights": 1}
+    write_entries(tmp_path, **ids)
+    remembered = load(tmp_path)
+    assert set(remembered.entries) == set(ids)
+    assert remembered.notes == []
+    assert "In all (points: 0 of 3)" in remembered.table(known)
+    remembered.record(check(known["05b"].exercises["row_weights"], row_weights.reference))
+    assert set(stored(tmp_path)) == {*ids, "05b.row_weights"}

@@ -1,6 +1,5 @@
 """What is special to the exercises of chapter 2; what holds for all is in `tests/course`."""
 
-import json
 from functools import cache
 from pathlib import Path
 
@@ -9,11 +8,12 @@ import pytest
 import torch
 
 from attn_course.practice.compare import same
-from attn_course.practice.exercises.scoring import chapter
-from attn_course.practice.release import exercise_notebook
+from attn_course.practice.exercises import chapters, compiled
+from attn_course.practice.results import Verdict
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "solutions" / "02_scoring.md"
+chapter = chapters()["02"]
 SEEDS = range(20)
 BUGS = {"scaled_dot": "scale_as_handed_out", "activated_general": "activated_as_handed_out"}
 
@@ -99,12 +99,12 @@ def test_the_experiment_gives_the_figures_that_the_task_states():
         assert figure in task
 
 
-# The stubs that learners get, two of them to mend.
+# The stubs that learners get, two of them to correct.
 
 
 @cache
 def released():
-    return json.loads(exercise_notebook(SOURCE, chapter))
+    return compiled(chapter.stem)["notebook"]
 
 
 def stub_of(name):
@@ -119,26 +119,26 @@ def stub_of(name):
 def test_the_code_as_handed_out_is_recognised(name, bug, seed):
     exercise = chapter.exercises[name]
     result = exercise.check(exercise.local(stub_of(name)), seed=seed)
-    assert result.status == "failed"
-    assert result.misconception.name == bug
+    assert result.verdict is Verdict.FAILED
+    assert result.mistake.name == bug
 
 
 @pytest.mark.parametrize("name", [name for name in chapter.exercises if name not in BUGS])
 def test_every_other_stub_waits_for_an_answer(name):
     exercise = chapter.exercises[name]
-    assert exercise.check(exercise.local(stub_of(name)), seed=0).status == "todo"
+    assert exercise.check(exercise.local(stub_of(name)), seed=0).verdict is Verdict.TODO
 
 
-# A learner who mends one bug of two, and one who falls into both traps of the experiment.
+# A learner who fixes one bug of two, and one who falls into both traps of the experiment.
 
 
-def test_who_mends_one_bug_of_two_hears_which_is_left():
+def test_who_fixes_one_bug_of_two_hears_which_is_left():
     def keys_in_the_rows(queries, keys, W, b):
         return np.tanh(keys @ W @ np.swapaxes(queries, -2, -1) + b)
 
     exercise = chapter.exercises["activated_general"]
     result = exercise.check(exercise.local(keys_in_the_rows), seed=0)
-    assert result.misconception.name == "activated_with_keys_in_the_rows"
+    assert result.mistake.name == "activated_with_keys_in_the_rows"
 
 
 def test_who_falls_into_both_traps_of_the_experiment_hears_of_the_first():
@@ -153,7 +153,7 @@ def test_who_falls_into_both_traps_of_the_experiment_hears_of_the_first():
     exercise = chapter.exercises["scale_experiment"]
     result = exercise.check(exercise.local(naive), seed=0)
     assert result.points == 2
-    assert result.misconception.name == "entropy_that_overflows"
+    assert result.mistake.name == "entropy_that_overflows"
 
 
 # The cases leave nothing to chance.
@@ -179,7 +179,7 @@ def test_who_cuts_the_gradient_of_the_module_hears_so():
 
     exercise = chapter.exercises["AdditiveScore"]
     result = exercise.check(exercise.local(Cut), seed=0)
-    assert result.misconception.name == "GradientCut"
+    assert result.mistake.name == "GradientCut"
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -266,6 +266,16 @@ def test_an_exception_in_one_cell_costs_only_what_depends_on_it(write):
     )
 
 
+def test_a_name_that_no_cell_defines_is_told_from_one_whose_cell_is_broken_or_raises(write):
+    path = write("def f(x:", "n = 1 / 0", "m = n", "def g():\n    return 2")
+    answers = answers_from(path, ["f", "n", "m", "g", "h", "k"])
+    assert set(answers.values) == {"g"}
+    assert answers.undefined == {"h", "k"}
+    assert answers.problems_of("h") == ["No cell defines `h`."]
+    assert all(answers.problems_of(name) for name in "fnmhk")
+    assert answers_from(path, ["g"]).undefined == frozenset()
+
+
 @pytest.mark.parametrize(
     ("definition", "told"),
     [

@@ -134,6 +134,28 @@ def test_a_value_is_handed_over():
     assert ask((2, 3), op="value") == {"value": (2, 3)}
 
 
+@pytest.mark.parametrize(
+    ("op", "payload"),
+    [("call", {"args": (), "kwargs": {}}), ("value", {}), ("construct", {"kwargs": {}})],
+)
+def test_a_name_that_is_not_there_is_told_without_an_exception(op, payload):
+    local = LocalSubmission({"it": 1})
+    for submission in (local, SerialisedSubmission(local)):
+        assert submission.request(op, {"name": "other", **payload}) == {"missing": True}
+
+
+@pytest.mark.parametrize(("op", "payload"), [("call", {}), ("construct", {"kwargs": {}})])
+def test_a_key_error_with_the_name_of_the_answer_was_raised_and_the_answer_is_there(op, payload):
+    response = ask(raises(KeyError("it")), op, **payload)
+    assert response == {
+        "raised": {"type": "KeyError", "message": "'it'", "line": "raise fault"},
+    }
+
+
+def test_an_answer_of_none_is_there():
+    assert ask(None, op="value") == {"value": None}
+
+
 class Scale(torch.nn.Module):
     def __init__(self, width):
         super().__init__()

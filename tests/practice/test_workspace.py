@@ -1,12 +1,15 @@
 """A learner's folder: nothing is overwritten, a reset touches one cell and keeps a backup."""
 
 import json
+import shutil
 import sys
+import tomllib
 import zipfile
 
 import pytest
 
 from attn_course.practice import workspace
+from attn_course.practice.classroom import classroom
 from attn_course.practice.notebook import NotebookProblem
 from attn_course.practice.workspace import (
     WorkspaceProblem,
@@ -14,6 +17,7 @@ from attn_course.practice.workspace import (
     reset,
     start,
     working_folder,
+    write_handout,
 )
 from tests.practice.small_course import use_small_course
 
@@ -66,14 +70,16 @@ def test_start_copies_every_notebook_and_never_overwrites(chapter, tmp_path):
     assert copied[0].read_text() == "my work"
 
 
-def test_start_takes_the_notebooks_of_an_installed_package(chapter, tmp_path, monkeypatch):
-    packaged = tmp_path / "notebooks"
-    packaged.mkdir()
-    (packaged / "77_small.ipynb").write_text("from the package")
-    monkeypatch.setattr(workspace, "PACKAGED", packaged)
+def test_the_notebooks_come_with_the_package_without_solutions_and_without_jupytext(
+    chapter, tmp_path, monkeypatch
+):
+    in_a_checkout = cells_in(start(tmp_path / "in a checkout")[0][0])
+    shutil.rmtree(workspace.course_root())
     monkeypatch.setattr(workspace, "course_root", lambda: None)
-    (path,), _kept = start(tmp_path / "work")
-    assert path.read_text() == "from the package"
+    monkeypatch.setitem(sys.modules, "jupytext", None)
+    (path,), _kept = start(tmp_path / "installed")
+    assert cells_in(path) == in_a_checkout
+    assert "double-answer" in [cell["id"] for cell in in_a_checkout]
 
 
 def test_start_refuses_a_file_as_folder(chapter, tmp_path):
@@ -87,13 +93,20 @@ def test_start_refuses_a_file_as_folder(chapter, tmp_path):
 
 def test_an_original_is_found_before_its_copies(chapter, tmp_path):
     copy, original = tmp_path / "77_small-Copy1.ipynb", tmp_path / "77_small.ipynb"
-    for path in (copy, tmp_path / "78_b.ipynb", tmp_path / "notes.ipynb"):
+    for path in (copy, tmp_path / "notes.ipynb"):
         path.write_text("")
-    assert find_notebooks(tmp_path) == ({"77": copy, "78": tmp_path / "78_b.ipynb"}, [])
+    assert find_notebooks(tmp_path) == ({"77": copy}, [])
     original.write_text("")
     found, passed_over = find_notebooks(tmp_path)
     assert found["77"] == original
     assert passed_over == [copy]
+
+
+def test_a_notebook_of_no_chapter_is_neither_found_nor_passed_over(chapter, tmp_path):
+    for name in ("78_other.ipynb", "notes.ipynb", "7.ipynb"):
+        (tmp_path / name).write_text("")
+    assert find_notebooks(tmp_path) == ({}, [])
+    assert working_folder(tmp_path / "below") == tmp_path / "below"
 
 
 def test_one_works_here_or_in_a_copy_below_or_in_the_exercises_of_a_checkout(chapter, tmp_path):
@@ -172,7 +185,7 @@ def test_a_cell_with_another_id_is_found_by_what_it_defines(chapter, notebook):
     assert "NotImplementedError" in "".join(cells_in(notebook)[-1]["source"])
 
 
-def test_an_answer_in_two_cells_is_mended_only_when_agreed(chapter, notebook):
+def test_an_answer_in_two_cells_is_put_right_only_when_agreed(chapter, notebook):
     copy = {"cell_type": "code", "execution_count": 1, "id": "copy", "metadata": {}, "outputs": []}
     edit(notebook, lambda cells: cells.insert(0, copy | {"source": "def double(x): return 2 * x"}))
     answer(notebook, "double-answer", "def double(x): return 3 * x")
@@ -238,12 +251,16 @@ def test_a_file_that_is_no_notebook_is_never_written_to(chapter, tmp_path):
 
 
 def test_the_handout_holds_exercises_and_a_readme_and_no_solution(chapter, tmp_path):
-    path = workspace.write_handout(tmp_path / "dist")
+    path = write_handout(tmp_path / "dist")
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
         texts = {name: archive.read(name).decode() for name in names}
-    assert names == ["attn-course-exercises/77_small.ipynb", "attn-course-exercises/README.md"]
-    for secret in ("secret_sum", "count = 6", "nobody may see", "SOLUTION"):
+    assert names == [
+        "attn-course-exercises/77_small.ipynb",
+        "attn-course-exercises/README.md",
+        "attn-course-exercises/attn-course.toml",
+    ]
+    for secret in ("secret_sum", "count = 6", "afterwards only", "You squared", "SOLUTION"):
         assert not any(secret in text for text in texts.values())
     for words in (
         "attn-course check 77",
@@ -254,19 +271,31 @@ def test_the_handout_holds_exercises_and_a_readme_and_no_solution(chapter, tmp_p
         assert words in texts["attn-course-exercises/README.md"]
 
 
+def test_the_handout_switches_solutions_off_where_it_is_unpacked(chapter, tmp_path):
+    path = write_handout(tmp_path / "dist")
+    assert classroom(tmp_path).solutions
+    with zipfile.ZipFile(path) as archive:
+        text = archive.read("attn-course-exercises/attn-course.toml").decode()
+        archive.extractall(tmp_path)
+    assert tomllib.loads(text) == {"solutions": False}
+    (tmp_path / "attn-course-exercises" / "below").mkdir()
+    for folder in ("attn-course-exercises", "attn-course-exercises/below"):
+        settings = classroom(tmp_path / folder)
+        assert not settings.solutions
+        assert settings.file == tmp_path / "attn-course-exercises" / "attn-course.toml"
+
+
 def test_the_handout_is_made_afresh_even_where_somebody_worked_in_exercises(chapter, tmp_path):
     worked_on = workspace.course_root() / "exercises" / "77_small.ipynb"
     worked_on.parent.mkdir()
     worked_on.write_text("my secret answers")
-    first = workspace.write_handout(tmp_path / "dist").read_bytes()
+    first = write_handout(tmp_path / "dist").read_bytes()
     assert b"my secret answers" not in first
-    assert workspace.write_handout(tmp_path / "dist").read_bytes() == first
+    assert write_handout(tmp_path / "dist").read_bytes() == first
 
 
-def test_without_jupytext_nothing_is_handed_out_from_a_folder_somebody_worked_in(
-    chapter, tmp_path, monkeypatch
-):
+def test_the_handout_needs_neither_a_checkout_nor_jupytext(chapter, tmp_path, monkeypatch):
+    in_a_checkout = write_handout(tmp_path / "dist").read_bytes()
+    monkeypatch.setattr(workspace, "course_root", lambda: None)
     monkeypatch.setitem(sys.modules, "jupytext", None)
-    with pytest.raises(WorkspaceProblem, match="needs jupytext"):
-        workspace.write_handout(tmp_path / "dist")
-    assert not (tmp_path / "dist").exists()
+    assert write_handout(tmp_path / "elsewhere").read_bytes() == in_a_checkout

@@ -1,7 +1,7 @@
 // Hard against soft alignment: draw keys one by one, and see what a baseline does to the gradient.
 import { addUp, button, columns, counted, exact, html, legend, line, named, reader, rounded, roundUp, scale, slider, softmax, stage, svg, table, ticks, writer } from "./kit.js";
 
-// --- the arithmetic, as in attn_course/alignment.py ----------------------------------------------
+// --- the arithmetic, as in attn_course/alignment/hard.py -----------------------------------------
 
 const dot = (one, other) => addUp(one.map((number, i) => number * other[i]));
 

@@ -1,7 +1,7 @@
 // Local alignment under your hand: move the window over the keys and see what the Gaussian takes.
 import { addUp, choice, columns, counted, drag, exact, html, legend, line, named, reader, rounded, roundUp, scale, short, slider, softmax, stage, svg, table, toggle, writer } from "./kit.js";
 
-// --- the arithmetic, as in attn_course/alignment.py ----------------------------------------------
+// --- the arithmetic, as in attn_course/alignment/local.py ----------------------------------------
 
 const SLIP = 1; // sigma = D, where the definition has D/2
 

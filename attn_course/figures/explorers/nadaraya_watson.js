@@ -1,7 +1,7 @@
 // Nadaraya–Watson regression under your hand: move w and the query, see curve and weights move.
 import { addUp, choice, drag, exact, html, legend, line, named, reader, rounded, roundUp, scale, slider, stage, svg, table, ticks, toggle, writer } from "./kit.js";
 
-// --- the arithmetic, as in attn_course/nadaraya_watson.py ----------------------------------------
+// --- the arithmetic, as in attn_course/nadaraya_watson/regression.py -----------------------------
 
 // How much a key counts at distance u, in bandwidths. The Gaussian is measured from the nearest key:
 // far from all of them every height would underflow to 0, and their ratios be lost.

@@ -1,7 +1,7 @@
 // Softmax under your hand: move scores and temperature, hide keys, see the weights follow.
 import { addUp, choice, drag, entryWriter, exact, html, named, reader, rounded, scale, slider, softmax, squeeze, stage, svg, table, toggle, writer } from "./kit.js";
 
-// --- the arithmetic, as in attn_course/alignment.py ----------------------------------------------
+// --- the arithmetic, as in attn_course/alignment/soft.py -----------------------------------------
 
 function compute({ scores, mask, temperature, masking }) {
   const everyone = mask.map(() => true);

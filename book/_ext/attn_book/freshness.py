@@ -11,7 +11,7 @@ from pathlib import Path
 from attn_book.strictness import ENVIRONMENT
 
 STAMP = "made_with.txt"
-UNUSED = ("grading", "__pycache__")  # no page runs a sandbox
+UNUSED = ("authoring", "grading", "__pycache__")  # no page runs a mutant or a sandbox
 
 
 def setup(app):

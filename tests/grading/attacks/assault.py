@@ -14,7 +14,8 @@ import numpy as np
 
 from attn_course.grading.grade_one import grade_cells
 from attn_course.grading.lockdown import own_user
-from attn_course.grading.sandboxed_submission import NOTHING
+from attn_course.grading.sandboxed_submission import NOTHING_AVOIDED
+from attn_course.practice.results import Verdict
 from attn_course.practice.wire import Plain
 from tests.grading.attacks.attack import HARM, Attack
 from tests.grading.fixture_chapter import chapter, sources
@@ -110,7 +111,7 @@ class Spied:
     sandbox: object
     responses: list[Plain] = field(default_factory=list)
 
-    def open(self, cells, names, file="notebook", without=NOTHING):
+    def open(self, cells, names, file="notebook", without=NOTHING_AVOIDED):
         self.submission = self.sandbox.open(cells, names, file, without)
         return self
 
@@ -126,6 +127,10 @@ class Spied:
     @property
     def verdict(self):
         return self.submission.verdict
+
+    @property
+    def last_words(self):
+        return self.submission.last_words
 
     @property
     def problems(self):
@@ -228,8 +233,8 @@ def _graded(sandbox, world: World, seed: int, **changes: str):
     )
     names = [one.id.partition(".")[2] for one in record.exercises]
     points = dict(zip(names, (one.points for one in record.exercises), strict=True))
-    judged = [f"{one.id}: {one.notes}" for one in record.exercises if one.verdict == "not judged"]
-    return points, harm_of(spied.responses, world) + judged
+    unjudged = (one for one in record.exercises if one.verdict is Verdict.NOT_JUDGED)
+    return points, harm_of(spied.responses, world) + [f"{one.id}: {one.notes}" for one in unjudged]
 
 
 def harm_with_a_wall_away(attack: Attack, sandbox, world: World) -> list[str]:

@@ -40,7 +40,12 @@ ATTACKS = [
     Attack("reads the reference", _finds("COURSE + '/attn_course/scoring.py'"), LANDLOCK),
     Attack(
         "reads the exercises and their checks",
-        _finds("COURSE + '/attn_course/practice/exercises/nadaraya_watson.py'"),
+        _finds("COURSE + '/attn_course/practice/exercises/nadaraya_watson/average_pooling.py'"),
+        LANDLOCK,
+    ),
+    Attack(
+        "reads the solutions as they were compiled",
+        _finds("COURSE + '/attn_course/practice/exercises/01_nadaraya_watson.json'"),
         LANDLOCK,
     ),
     Attack(

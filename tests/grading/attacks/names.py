@@ -35,7 +35,7 @@ ATTACKS = [
     Attack("imports the reference", _imports("import attn_course.scoring"), naive("answer")),
     Attack(
         "imports the exercises",
-        _imports("import attn_course.practice.exercises.nadaraya_watson"),
+        _imports("import attn_course.practice.exercises.nadaraya_watson.average_pooling"),
         naive("answer"),
     ),
     Attack(
@@ -47,6 +47,7 @@ ATTACKS = [
         "imports the gradebook", _imports("import attn_course.grading.gradebook"), naive("answer")
     ),
     Attack("imports the checks", _imports("import attn_course.practice.compare"), naive("answer")),
+    Attack("imports the judge", _imports("import attn_course.practice.judging"), naive("answer")),
     Attack("imports the tests", _imports("import tests.grading.fixture_chapter"), naive("answer")),
     Attack("imports the reference anew, from where it lies", _AS_NEW, naive("answer")),
     Attack("imports the reference from its file", _FROM_FILE, naive("answer")),

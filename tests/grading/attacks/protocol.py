@@ -157,6 +157,15 @@ ATTACKS = [
         READER,
     ),
     Attack(
+        "says that there is nothing where nothing was asked for",
+        f"""{_WIRE}
+    told = write(frame(identity(), msgpack.packb({{'missing': True}})))
+    def squares(x):
+        return told
+""",
+        READER,
+    ),
+    Attack(
         "raises something that is no text",
         _answers("msgpack.packb({'raised': {'type': ['harm'], 'message': 0, 'line': {}}})"),
         READER,

@@ -1,0 +1,1 @@
+"""The exercises of chapter 04: a weight for every feature, its context, its heads, its training."""

@@ -1,0 +1,114 @@
+"""A smaller input on which an answer goes wrong in the same way: one that can be redone by hand.
+
+Cases use a different size for every axis, so axes of one size belong together: they are made
+shorter together in all arguments, and a size that builds a module is made smaller with them. What
+the reference can't digest is dropped, and so is whatever fails in another way.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attn_course.practice.definition import Case
+from attn_course.practice.results import Failure
+from attn_course.practice.wire import Plain
+
+if TYPE_CHECKING:
+    from attn_course.practice.exercise import Exercise
+
+Fails = Callable[[Case], Failure | None]
+_ENOUGH = 20  # numbers: so many can be looked through
+_SECONDS = 1.0
+_MOST_TRIALS = 200
+
+
+def shrunk(exercise: "Exercise", case: Case, failure: Failure, fails: Fails) -> Failure:
+    """Return the failure on the smallest case found that fails in the same way as `case`."""
+    deadline, trials = time.monotonic() + _SECONDS, 0
+    best, found = case, failure
+    is_smaller = True
+    while is_smaller and count(best) > 2:
+        is_smaller = False
+        for smaller in _smaller(best):
+            trials += 1
+            if trials > _MOST_TRIALS or time.monotonic() > deadline:
+                return found
+            also = fails(smaller)
+            if also is not None and _alike(failure, also):
+                best, found, is_smaller = smaller, also, True
+                break
+    return found
+
+
+def count(case: Case) -> int:
+    """Return how many numbers a case has."""
+    return sum(int(np.size(value)) for value in _arrays(case))
+
+
+def _alike(one: Failure, other: Failure) -> bool:
+    """Return whether two failures are of one kind: the same exception, or the same difference."""
+    if one.raised and other.raised:
+        return one.raised.type == other.raised.type
+    if one.difference is None or other.difference is None:
+        return False
+    return _kind(one) == _kind(other)
+
+
+def _kind(failure: Failure) -> tuple[Any, ...]:
+    difference = failure.difference
+    assert difference is not None  # whoever asks has looked
+    got, wanted = np.asarray(difference.got), np.asarray(difference.wanted)
+    if difference.where is None:
+        return difference.place, "shape", np.ndim(got) - np.ndim(wanted)
+    strange = bool(~np.isfinite(got.astype(float))[difference.where].all())
+    return difference.place, "numbers", strange
+
+
+def _arrays(case: Case) -> list[Any]:
+    return [value for value in case.args if hasattr(value, "shape")]
+
+
+def _smaller(case: Case) -> Iterator[Case]:
+    """Yield cases with one batch axis less, or one size made smaller: the boldest first."""
+    arrays = _arrays(case)
+    most = max((value.ndim for value in arrays), default=0)
+    if most > 2:
+        without = _without_first_axis(case, most)
+        if without is not None:
+            yield without
+    sizes = sorted({size for value in arrays for size in value.shape if size > 1}, reverse=True)
+    for size in sizes:
+        for less in dict.fromkeys((1, 2, size // 2, size - 1)):
+            if 0 < less < size:
+                yield _cut(case, size, less)
+
+
+def _without_first_axis(case: Case, most: int) -> Case | None:
+    """Return the first element of a batch: of every argument that has its axis."""
+    lengths = {v.shape[0] for v in _arrays(case) if v.ndim == most}
+    if len(lengths) != 1:
+        return None
+    (length,) = lengths
+    args = [
+        value[0] if hasattr(value, "shape") and value.ndim and value.shape[0] == length else value
+        for value in case.args
+    ]
+    return Case(*args, **case.kwargs)
+
+
+def _cut(case: Case, size: int, less: int) -> Case:
+    """Return the case with every axis of one size cut to another."""
+
+    def cut(value: Plain) -> Plain:
+        if not hasattr(value, "shape"):
+            return value
+        place = tuple(slice(less) if length == size else slice(None) for length in value.shape)
+        return value[place]
+
+    def renamed(value: Plain) -> Plain:
+        return less if type(value) is int and value == size else value
+
+    kwargs = {name: renamed(cut(value)) for name, value in case.kwargs.items()}
+    return Case(*map(cut, case.args), **kwargs)
