@@ -22,7 +22,7 @@ BOOK := .venv/bin/python -c 'from jupyter_book.cli.main import main; main()'
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help env book test lab check lint types contracts doctests exercises handout tasks bench bench-grader reproduce clean
+.PHONY: help env book test lab test-mine check lint types contracts derived doctests exercises handout tasks bench bench-grader reproduce clean
 
 help: ## list these words
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r word text; do \
@@ -45,11 +45,20 @@ test: book ## run every test (the doctests too)
 	@$(RUN) pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 # A copy: what you write must not make the exercises of the course differ from their source.
+# tools/jupyter has no question about news asked, which JupyterLab would show over the feedback.
 lab: env ## copy the exercises to my-exercises/ (once) and open JupyterLab there
 	@$(COURSE) start my-exercises
-	@$(RUN) jupyterlab --LabApp.default_url=/lab/tree/my-exercises $(ARGS)
+	@JUPYTER_CONFIG_PATH="$(CURDIR)/tools/jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" \
+	  $(RUN) jupyterlab --LabApp.default_url=/lab/tree/my-exercises $(ARGS)
 
-check: lint types contracts doctests ## lint, types, who imports whom, doctests, derived files
+test-mine: env ## check your exercises in my-exercises/ with pytest
+	@test -d my-exercises || { \
+	  echo "test-mine: there is no my-exercises/ yet: \`make lab\` copies the exercises there" >&2; exit 1; }
+	@$(RUN) pytest my-exercises $(ARGS)
+
+check: lint types contracts derived doctests ## lint, types, who imports whom, doctests, derived files
+
+derived: env
 	@$(COURSE) release --check
 
 lint: env

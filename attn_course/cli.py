@@ -10,16 +10,45 @@ Everything heavy is imported by the command that needs it, so that `--help` answ
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import attn_course
 from attn_course.authoring import command as author_command
 from attn_course.grading import command as grade_command
-from attn_course.practice.command import check, hint, progress, reset, solution, start
-from attn_course.practice.numbers import Misuse
+from attn_course.practice.command import check, hint, progress, reset, solution, start, watch
+from attn_course.practice.numbers import Misuse, did_you_mean
 from attn_course.practice.terminal import GOOD, OPEN, WRONG_USE, complain, count, unwritable
 from attn_course.translate import _
+
+_CHECK_KEYS = """\
+--json prints an object:
+  "format"                the number of this description, 1
+  "points", "max_points"  in all
+  "notebooks"             a list of objects:
+    "file"                  the notebook
+    "problem"               why it can't be read, or null
+    "points", "max_points"  of what was checked in it
+    "exercises"             a list of objects:
+      "id", "title"
+      "verdict"               "passed", "failed", "error", "todo" or "missing"
+      "points", "max_points"
+      "mistake"               the name of a known mistake, or null
+      "notes"                 what was noticed in the file, a list of sentences
+      "text"                  all that the check says"""
+_PROGRESS_KEYS = """\
+--json prints an object:
+  "format"                the number of this description, 1
+  "points", "max_points"  in all; points are the best that a check ever gave
+  "chapters"              a list of objects:
+    "number", "title", "points", "max_points"
+    "exercises"             a list of objects:
+      "id", "title"
+      "verdict"               of the last check: "passed", "failed", "error", "todo", or null
+      "points", "max_points"
+      "attempts", "hints"     how many checks ran your code, how many hints you saw
+      "checked"               when the last check was (ISO 8601, UTC), or null"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,6 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")
     try:
         reader = parser()
+        _refuse_unknown_command(sys.argv[1:] if argv is None else argv, reader.commands)
         arguments = reader.parse_args(argv)
         if "run" not in arguments:
             reader.print_help()
@@ -47,9 +77,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         return GOOD
 
 
-def parser() -> argparse.ArgumentParser:
+class Reader(argparse.ArgumentParser):
+    """The parser of the command line; it says which commands there are."""
+
+    commands: Mapping[str, argparse.ArgumentParser] = MappingProxyType({})
+
+
+def _refuse_unknown_command(words: Sequence[str], commands: Iterable[str]) -> None:
+    """Ask who mistyped a command what was meant; argparse would list all of them alone."""
+    if words and not words[0].startswith("-") and words[0] not in commands:
+        raise Misuse(
+            _("There is no command {word!r}; there are: {known}.{meant}").format(
+                word=words[0], known=", ".join(commands), meant=did_you_mean(words[0], commands)
+            )
+        )
+
+
+def parser() -> Reader:
     """Return the parser of the command line."""
-    top = argparse.ArgumentParser(
+    top = Reader(
         prog="attn-course",
         description=_("Work on the exercises of the course on attention."),
         epilog=_(
@@ -57,6 +103,7 @@ def parser() -> argparse.ArgumentParser:
             "  attn-course start my-exercises      copy the exercises into a new folder\n"
             "  attn-course check                   check all notebooks in this folder\n"
             "  attn-course check 01                check chapter 01\n"
+            "  attn-course watch                   check whenever you save, and go on\n"
             "  attn-course hint 01.average_pooling the next hint for one exercise\n"
             "  attn-course progress                your points so far\n"
         ),
@@ -85,15 +132,25 @@ def parser() -> argparse.ArgumentParser:
         check,
         _("check your answers in notebooks"),
         "  attn-course check\n  attn-course check 01.average_pooling\n"
-        "  attn-course check 01 my_answers.ipynb",
+        "  attn-course check 01 my_answers.ipynb\n\n" + _CHECK_KEYS,
     )
-    made.add_argument(
-        "what",
-        nargs="*",
-        metavar="NN[.exercise] | FILE",
-        help=_("chapters, exercises, notebook files; without any, all notebooks in this folder"),
+    what = _("chapters, exercises, notebook files; without any, all notebooks in this folder")
+    made.add_argument("what", nargs="*", metavar="NN[.exercise] | FILE", help=what)
+    made.add_argument("--json", action="store_true", help=_("print what was found as JSON"))
+    made = command(
+        "watch",
+        watch,
+        _("check again whenever a notebook is saved, and go on to the next exercise"),
+        "  attn-course watch\n  attn-course watch 01",
     )
-    command("progress", progress, _("show your points"), "  attn-course progress")
+    made.add_argument("what", nargs="*", metavar="NN[.exercise] | FILE", help=what)
+    made = command(
+        "progress",
+        progress,
+        _("show your points"),
+        "  attn-course progress\n\n" + _PROGRESS_KEYS,
+    )
+    made.add_argument("--json", action="store_true", help=_("print your points as JSON"))
     made = command(
         "hint",
         hint,
@@ -178,6 +235,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--json", action="store_true", help=_("print every number as JSON"))
     grade_command.add_parser(commands)
+    top.commands = commands.choices
     return top
 
 
@@ -195,12 +253,14 @@ def handout(arguments: argparse.Namespace) -> int:
 
 def tasks(arguments: argparse.Namespace) -> int:
     """Train and compare."""
-    from attn_course.tasks import command
+    from attn_course.tasks import all_tasks, command
 
     try:
         return command.carry_out(arguments)
     except command.UnknownTask as fault:
-        raise Misuse(str(fault)) from fault
+        known = all_tasks()
+        unknown = next(name for name in arguments.task if name not in known)
+        raise Misuse(f"{fault}{did_you_mean(unknown, known)}") from fault
 
 
 def lab(arguments: argparse.Namespace) -> int:

@@ -19,7 +19,6 @@ import torch
 from torch import Tensor
 
 from attn_course._arrays import require_axes, require_keys, require_mask, require_values, shape
-from attn_course.activations import elu
 from attn_course.attention import Score, attend, with_broken
 from attn_course.scoring import scaled_dot
 
@@ -79,8 +78,9 @@ def blockwise_attention(
     `attend`, whose softmax wants whole rows; nor return the weights, which are what it avoids.
     Meant for the forward pass: gradients are right, but autograd keeps every block for them.
 
-    So that no `(q, k)` mask is needed either, `mask` may be a function: given places `i` `(q, 1)`
-    and `j` `(k,)`, it says whether query i may attend to key j. A tensor that broadcasts to
+    So that no `(q, k)` mask is needed either, `mask` may be a function: given positions `i`
+    `(q, 1)` and `j` `(k,)`, it says whether query i may attend to key j. With `causal` both count
+    the words of one text, of which the queries are the last. A tensor that broadcasts to
     `(..., q, k)` will do too, such as `padding_mask(lengths, k)`, `(..., 1, k)`. `causal` is as in
     `causal_mask`: with more keys than queries the queries are the last ones. Blocks that no query
     may see are skipped.
@@ -108,11 +108,12 @@ def blockwise_attention(
         return (slice(start, min(start + block, end)) for start in range(0, max(end, 1), block))
 
     def visible(rows: slice, cols: slice) -> Tensor | None:
-        i = torch.arange(rows.start, rows.stop, device=keys.device)[:, None]
+        first = k - q if causal else 0  # the position of the first query
+        i = first + torch.arange(rows.start, rows.stop, device=keys.device)[:, None]
         j = torch.arange(cols.start, cols.stop, device=keys.device)
         allowed = mask(i, j) if callable(mask) else _part(mask, rows, cols)
         if causal and cols.stop > rows.start + k - q + 1:
-            past = j <= i + (k - q)
+            past = j <= i
             return past if allowed is None else allowed & past
         return allowed
 
@@ -211,6 +212,11 @@ def grouped_query_attention(
     if heads % groups:
         raise ValueError(f"{heads} heads can't share {groups} groups of keys equally.")
     if mask is not None and mask.ndim > 2:
+        if mask.shape[-3] not in (1, heads):
+            raise ValueError(
+                f"mask is {shape(mask)}: its third axis from the end is for the {heads} heads. "
+                "A mask for each example of a batch is (batch, 1, q, k): write mask[:, None]."
+            )
         split = (groups, -1) if mask.shape[-3] == heads else (1, -1)
         mask = mask.unflatten(-3, split)  # (..., groups, heads of a group, q, k)
     contexts, weights = attend(
@@ -241,7 +247,9 @@ def linear_attention(
     q, k = _require_fit(queries, keys, values)
     if causal and q != k:
         raise ValueError(f"causal linear attention needs a query for every key: {q} and {k} came.")
-    from_queries, from_keys = elu(queries) + 1, elu(keys) + 1
+    dtype = values.dtype
+    queries, keys, values = map(_at_least_single, (queries, keys, values))
+    from_queries, from_keys = _positive(queries), _positive(keys)
     if mask is not None:
         require_mask(mask, keys[..., 0])
         from_keys = from_keys.where(mask[..., None], 0)
@@ -254,7 +262,12 @@ def linear_attention(
     else:
         above = from_queries @ (from_keys.mT @ values)  # (..., q, d) @ (..., d, d_v)
         below = from_queries @ from_keys.sum(dim=-2)[..., None]  # (..., q, 1)
-    return above / below.masked_fill(below == 0, 1)
+    return (above / below.masked_fill(below == 0, 1)).to(dtype)
+
+
+def _positive(x: Tensor) -> Tensor:
+    """Return elu(x) + 1: below 0 that is exp(x), which `elu(x) + 1` would round to 0 and lose."""
+    return torch.where(x > 0, x + 1, x.clamp(max=0).exp())
 
 
 def _require_fit(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[int, int]:

@@ -131,3 +131,12 @@ def test_a_trainable_temperature_gets_its_gradient_at_one_too():
 def test_a_temperature_that_is_not_above_zero_is_refused(temperature):
     with pytest.raises(ValueError, match="temperature must be above 0"):
         softmax(np.ones((1, 2)), temperature=temperature)
+
+
+def test_every_query_may_have_a_temperature_of_its_own():
+    scores = np.array([[1.0, 2.0, 4.0], [3.0, 1.0, 1.5]])
+    temperature = np.array([[0.5], [2.0]])
+    wanted = np.stack([softmax(scores[i], temperature=float(temperature[i, 0])) for i in range(2)])
+    np.testing.assert_allclose(softmax(scores, temperature=temperature), wanted)
+    with pytest.raises(ValueError, match="temperature must be above 0"):
+        softmax(scores, temperature=np.array([[0.5], [0.0]]))

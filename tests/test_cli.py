@@ -6,6 +6,7 @@ import subprocess
 import sys
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -92,7 +93,7 @@ def test_help_and_version_come_without_loading_torch_or_numpy(words):
 
 def test_every_command_has_help_with_an_example(run):
     _code, text = run("--help")
-    learners = ("check", "progress", "hint", "reset", "start", "solution")
+    learners = ("check", "watch", "progress", "hint", "reset", "start", "solution")
     others = ("handout", "release", "selftest", "new", "mistakes", "tasks", "lab", "grade")
     for command in learners + others:
         assert f"    {command} " in text
@@ -107,7 +108,25 @@ def test_no_command_shows_the_help_and_an_unknown_one_lists_what_exists(run):
     assert "examples:" in text
     code, text = run("frobnicate")
     assert code == 2
-    assert "check" in text
+    assert text.startswith("There is no command 'frobnicate'; there are: check, watch, progress, ")
+    assert "Did you mean" not in text
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("chekc", "check"), ("progess", "progress"), ("solutoin", "solution")]
+)
+def test_a_mistyped_command_is_asked_about(run, word, meant):
+    code, text = run(word, "01")
+    assert code == 2
+    assert f"Did you mean {meant}?" in text
+
+
+def test_a_mistyped_task_is_asked_about(run):
+    code, text = run("tasks", "--task", "key_lokup", "--list")
+    assert code == 2
+    assert "There is no task 'key_lokup'; there are: " in text
+    assert text.endswith(" Did you mean key_lookup?\n")
+    assert "Did you mean" not in run("tasks", "--task", "frobnicate", "--list")[1]
 
 
 # check
@@ -129,6 +148,15 @@ def test_right_answers_pass_and_what_they_print_is_not_shown(run, work):
     assert text.count("Passed: ") == 4
     assert "Exercises passed: 4 of 4. Points: 7 of 7." in text
     assert "seen" not in text
+
+
+def test_one_right_answer_is_told_where_to_see_others_unless_the_class_says_no(run, work):
+    answer(work, double="def double(x):\n    return 2 * x")
+    told = "One way to write it, and other right ways (1): attn-course solution 77.double\n"
+    assert told in run("check", "77.double")[1]
+    assert told not in run("check", "77")[1]
+    work.with_name("attn-course.toml").write_text("solutions = false\n")
+    assert "One way" not in run("check", "77.double")[1]
 
 
 def test_a_known_mistake_is_named_and_a_hint_is_offered(run, work):
@@ -283,9 +311,9 @@ def test_notebooks_in_the_folder_exercises_are_found_and_remembered_there(
 # progress and hints
 
 
-def test_progress_is_remembered_and_complete_when_all_is_done(run, work):
+def test_progress_is_remembered_and_looking_at_it_is_always_well(run, work):
     code, text = run("progress")
-    assert code == 1
+    assert code == 0
     assert "0 of 7" in text
     answer(work, **RIGHT)
     run("check")
@@ -305,6 +333,149 @@ def test_hints_come_in_order_and_the_last_is_repeated(run, work):
         assert words in text
     assert "look closer" in texts[1][1]
     assert "That is the last hint" in texts[3][1]
+
+
+# For programs
+
+
+def run_alone(run_main, capsys, *words):
+    """Return the exit code, the JSON on the standard output, and the standard error."""
+    code = run_main([str(word) for word in words])
+    printed = capsys.readouterr()
+    return code, json.loads(printed.out), printed.err
+
+
+def test_check_as_json_has_stable_keys(work, capsys):
+    answer(work, count="count = 6", double="def double(x):\n    return x ** 2")
+    drop(work, "Scale-answer")
+    code, found, err = run_alone(main, capsys, "check", "--json")
+    assert code == 1
+    assert err == ""
+    assert list(found) == ["format", "points", "max_points", "notebooks"]
+    assert (found["format"], found["points"], found["max_points"]) == (1, 1, 7)
+    (notebook,) = found["notebooks"]
+    assert list(notebook) == ["file", "problem", "points", "max_points", "exercises"]
+    assert (notebook["file"], notebook["problem"]) == ("77_small.ipynb", None)
+    double, count, scale, mean = notebook["exercises"]
+    assert double | {"text": ""} == {
+        "id": "77.double",
+        "title": "doubling",
+        "verdict": "failed",
+        "points": 0,
+        "max_points": 2,
+        "mistake": "squares",
+        "notes": [],
+        "text": "",
+    }
+    assert "You squared" in double["text"]
+    assert (count["verdict"], count["points"], count["mistake"]) == ("passed", 1, None)
+    assert (scale["verdict"], scale["notes"]) == ("missing", ["No cell defines `Scale`."])
+    assert mean["mistake"] == "divides_by_one_too_few"
+
+
+def test_check_as_json_of_a_broken_file_says_so_and_of_a_wrong_use_prints_none(work, capsys):
+    work.write_text("{")
+    code, found, err = run_alone(main, capsys, "check", work, "77.count", "--json")
+    assert code == 1
+    assert "is not a notebook" in found["notebooks"][0]["problem"]
+    assert found["notebooks"][0]["exercises"] == []
+    assert found["notebooks"][0]["max_points"] == 1
+    assert err == ""
+    assert main(["check", "99", "--json"]) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_check_as_json_of_right_answers_is_good(work, capsys):
+    answer(work, **RIGHT)
+    work.with_name("77_small-Copy1.ipynb").write_bytes(work.read_bytes())
+    code, found, err = run_alone(main, capsys, "check", "--json")
+    assert code == 0
+    assert (found["points"], found["max_points"]) == (7, 7)
+    assert "Passed over" in err  # where it can't disturb a program
+
+
+def test_progress_as_json_has_stable_keys(work, capsys):
+    answer(work, **RIGHT)
+    main(["check", "77.double", "77.mean"])
+    main(["hint", "77.count"])
+    capsys.readouterr()
+    code, found, _err = run_alone(main, capsys, "progress", "--json")
+    assert code == 0
+    assert list(found) == ["format", "points", "max_points", "chapters"]
+    assert (found["format"], found["points"], found["max_points"]) == (1, 3, 7)
+    (chapter,) = found["chapters"]
+    assert list(chapter) == ["number", "title", "points", "max_points", "exercises"]
+    double, count, *_others = chapter["exercises"]
+    assert double | {"checked": ""} == {
+        "id": "77.double",
+        "title": "doubling",
+        "verdict": "passed",
+        "points": 2,
+        "max_points": 2,
+        "attempts": 1,
+        "hints": 0,
+        "checked": "",
+    }
+    assert double["checked"].endswith("+00:00")
+    assert (count["verdict"], count["checked"], count["hints"]) == (None, None, 1)
+
+
+@pytest.mark.parametrize("command", ["check", "progress"])
+def test_the_keys_are_documented(run, command):
+    _code, text = run(command, "--help")
+    for key in ("format", "points", "max_points", "exercises", "verdict", "id"):
+        assert f'"{key}"' in text
+
+
+# Colours
+
+
+@pytest.fixture
+def in_a_terminal(work, monkeypatch):
+    """Let the standard output be a terminal that shows colours."""
+    for name in ("NO_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda stream: True)
+
+
+ESCAPE = "\x1b["
+
+
+@pytest.mark.usefixtures("in_a_terminal")
+def test_verdicts_have_colours_in_a_terminal(run, work):
+    answer(work, count="count = 6", double="def double(x):\n    return x ** 2")
+    _code, text = run("check")
+    assert f"{ESCAPE}32mPassed: counting (points: 1 of 1){ESCAPE}0m\n" in text
+    assert f"{ESCAPE}31mNot yet: doubling (points: 0 of 2){ESCAPE}0m\n" in text
+    assert f"  {ESCAPE}31mwrong{ESCAPE}0m  0 of 2  a few numbers\n" in text
+    assert f"{ESCAPE}90mTo do: scaling (77.Scale){ESCAPE}0m\n" in text
+    _code, text = run("progress")
+    assert f"1 of 1  [####################]  {ESCAPE}32mpassed{ESCAPE}0m\n" in text
+    assert f"{ESCAPE}31mnot yet{ESCAPE}0m\n" in text
+    assert f"{ESCAPE}90mnot written yet{ESCAPE}0m\n" in text
+
+
+@pytest.mark.usefixtures("in_a_terminal")
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_who_wants_no_colours_gets_none(run, monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    for words in (["check"], ["progress"]):
+        assert ESCAPE not in run(*words)[1]
+
+
+@pytest.mark.usefixtures("in_a_terminal")
+def test_there_are_no_colours_in_json(run):
+    for words in (["check", "--json"], ["progress", "--json"]):
+        text = run(*words)[1]
+        assert ESCAPE not in text
+        assert "\\u001b" not in text
+
+
+def test_there_are_no_colours_in_a_pipe(run, work):
+    answer(work, **RIGHT)
+    for words in (["check"], ["progress"]):
+        assert ESCAPE not in run(*words)[1]
 
 
 # reset
@@ -391,6 +562,14 @@ def test_the_solution_is_shown_with_its_explanation(run, work):
     assert "Show the solution?" not in text
 
 
+def test_the_solution_comes_with_other_right_ways(run, work, chapter):
+    _code, text = run("solution", "77.double", "--yes")
+    assert text.endswith(
+        "Other right ways to write it:\n\n    def by_multiplying(x):\n        return 2.0 * x\n"
+    )
+    assert "Other right ways" not in run("solution", "77.count", "--yes")[1]
+
+
 @pytest.mark.parametrize(
     ("typed", "code"), [("y", 0), ("YES ", 0), ("n", 1), ("", 1), ("why not", 1)]
 )
@@ -447,6 +626,38 @@ def test_start_tells_what_it_copied_and_what_it_kept(run, tmp_path):
     assert "kept" in text
     (tmp_path / "file").write_text("")
     assert run("start", tmp_path / "file")[0] == 2
+
+
+def test_start_says_how_to_install_jupyterlab_where_it_is_missing(run, tmp_path, monkeypatch):
+    assert "pip" not in run("start", tmp_path / "with")[1]
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    code, text = run("start", tmp_path / "without")
+    assert code == 0
+    lines = text.splitlines()
+    assert lines[-2] == (
+        f"JupyterLab is not installed here yet. To install it: {sys.executable} "
+        "-m pip install jupyterlab"
+    )
+    assert lines[-1].startswith("Begin with: cd ")
+
+
+def test_make_lab_asks_nobody_about_news(tmp_path):
+    """JupyterLab would put the question over the feedback; `LabApp.news_url` does not stop it."""
+    config = pytest.importorskip("jupyterlab_server.config")
+    root = Path(__file__).parents[1]
+    makefile = (root / "Makefile").read_text(encoding="utf-8")
+    recipe = makefile.split("\nlab:")[1].split("\n\n")[0]
+    assert 'JUPYTER_CONFIG_PATH="$(CURDIR)/tools/jupyter' in recipe
+    code = f"from {config.__name__} import *; print(get_page_config([])['disabledExtensions'])"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ
+        | {"JUPYTER_CONFIG_PATH": str(root / "tools/jupyter"), "JUPYTER_CONFIG_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "'@jupyterlab/apputils-extension:announcements'" in done.stdout
 
 
 def test_release_writes_checks_and_names_the_command_that_helps(run, tmp_path):

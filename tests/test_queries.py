@@ -656,3 +656,38 @@ def test_choices_of_pooling_that_do_not_exist_are_refused():
         SelfAttentivePooling(D, "mean")
     with pytest.raises(ValueError, match="r must be 1, or above 1 with form='structured'"):
         SelfAttentivePooling(D, "learned", r=2)
+
+
+# --- both paths of multi-head attention check the same ----------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda q, k, v: (q, k, v, torch.zeros(q.shape[-2], k.shape[-2])), "mask must be boolean"),
+        (lambda q, k, v: (q, k, v[:, :-2], None), "each key needs its value"),
+        (lambda q, k, v: (q, k[:, :0], v[:, :0], None), "there are no keys to attend to"),
+        (lambda q, k, v: (q, k, v, torch.ones(2, 3, dtype=torch.bool)), "mask must broadcast"),
+    ],
+)
+def test_with_and_without_weights_the_same_input_is_refused(spoil, sentence):
+    layer, queries, keys, values = draw_heads()
+    said = []
+    for need_weights in (True, False):
+        with pytest.raises(ValueError, match=sentence) as refused:
+            layer(*spoil(queries, keys, values), need_weights=need_weights)
+        said.append(str(refused.value))
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_with_and_without_weights_nan_comes_through_alike(which, masked):
+    layer, *arrays = draw_heads()
+    arrays[which][0, 1, 0] = torch.nan
+    mask = torch.arange(N) % 3 > 0 if masked else None  # (k,): hides key 0, shows key 1
+    slow, _ = layer(*arrays, mask)
+    fast, _ = layer(*arrays, mask, need_weights=False)
+    assert torch.equal(slow.isnan(), fast.isnan())
+    assert slow.isnan().any()
+    torch.testing.assert_close(fast, slow, equal_nan=True)

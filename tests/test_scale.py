@@ -428,3 +428,45 @@ def test_gradcheck_of_linear_attention(causal):
 def test_causal_linear_attention_needs_as_many_queries_as_keys():
     with pytest.raises(ValueError, match="needs a query for every key: 7 and 11 came"):
         linear_attention(*draw(), causal=True)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("dtype", "low"), [(torch.float32, -18), (torch.bfloat16, -9)])
+def test_linear_attention_keeps_features_far_below_zero(dtype, low, causal):
+    # elu(x) + 1 would be exactly 0 there, and 0 / 0 was made 0.
+    x = torch.full((2, 5, 3), float(low), dtype=dtype)
+    values = torch.full((2, 5, 1), 3.0, dtype=dtype)
+    contexts = linear_attention(x, x, values, causal=causal)
+    assert contexts.dtype == dtype
+    torch.testing.assert_close(contexts, values)
+
+
+def test_linear_attention_sums_many_keys_in_half_precision():
+    x = torch.ones(1, 7001, 2, dtype=torch.float16)
+    values = torch.full((1, 7001, 1), 30.0, dtype=torch.float16)
+    contexts = linear_attention(x[:, :3], x, values)
+    torch.testing.assert_close(contexts, values[:, :3])
+
+
+def test_a_window_counts_positions_at_a_decode_step_too():
+    _queries, keys, values = draw()
+    window = 3
+
+    def near(i, j):
+        return i - j < window
+
+    whole = blockwise_attention(keys, keys, values, mask=near, causal=True, block=4)
+    last = blockwise_attention(keys[..., -1:, :], keys, values, mask=near, causal=True, block=4)
+    torch.testing.assert_close(last, whole[..., -1:, :])
+    alone = attend(keys[..., -1:, :], keys[..., -window:, :], values[..., -window:, :])[0]
+    torch.testing.assert_close(last, alone)
+
+
+def test_a_mask_for_each_example_is_not_taken_for_one_of_heads():
+    queries = torch.randn(2, 4, 3, 5)  # batch 2 = heads / groups
+    keys = torch.randn(2, 2, 7, 5)
+    mask = torch.ones(2, 3, 7, dtype=torch.bool)
+    with pytest.raises(ValueError, match=r"write mask\[:, None\]"):
+        grouped_query_attention(queries, keys, keys, mask)
+    contexts, _ = grouped_query_attention(queries, keys, keys, mask[:, None])
+    torch.testing.assert_close(contexts, grouped_query_attention(queries, keys, keys)[0])

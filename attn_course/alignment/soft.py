@@ -22,7 +22,8 @@ def softmax(
     r"""$a_l = \exp(e_l) / \sum_j \exp(e_j)$, survey (25): soft alignment.
 
     `temperature` divides the scores first: towards 0 the weights become
-    one-hot, towards infinity uniform. With a `mask` the sum runs over the
+    one-hot, towards infinity uniform; an array that broadcasts to the scores
+    gives, say, each query its own. With a `mask` the sum runs over the
     keys the query may attend to.
 
     >>> import numpy as np
@@ -34,7 +35,7 @@ def softmax(
            [0., 0.]])
     """
     xp, scores = floating_scores(scores, mask, axis)
-    if not temperature > 0:
+    if not _all_above_zero(temperature):
         raise ValueError(
             f"temperature must be above 0, but is {temperature}. "
             "For one-hot weights take the largest score instead."
@@ -47,6 +48,11 @@ def softmax(
     weights = softmax_along(xp, hidden, axis)
     # exp(-inf) is 0: only rows masked out whole have weights to lose.
     return weights * xp.astype(row_lives, weights.dtype)
+
+
+def _all_above_zero(temperature: float | Array) -> bool:
+    above = temperature > 0
+    return bool(above.all()) if hasattr(above, "all") else bool(above)
 
 
 def floating_scores(scores: Array, mask: Array | None, axis: int) -> tuple[Any, Array]:

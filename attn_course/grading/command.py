@@ -2,6 +2,7 @@
 
 Exit codes as everywhere: 0 every notebook was graded, 1 something needs a look (a file that can't
 be read, a folder without a notebook, a run that was stopped), 2 the command was used wrongly.
+Who has no points is named on standard error, with the reason: their cells are blank.
 """
 
 import argparse
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from attn_course.practice.numbers import Misuse, chapters_named
 from attn_course.practice.terminal import GOOD, OPEN, WRONG_USE, count, seconds
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from attn_course.grading.fresh_kernel import FreshKernel
     from attn_course.grading.gradebook import Entry
     from attn_course.grading.limits import Limits
+    from attn_course.grading.report_options import ReportOptions
     from attn_course.grading.run import Settings
     from attn_course.grading.rungs import Rung
     from attn_course.practice.exercise import Chapter
@@ -27,12 +30,15 @@ _EXAMPLES = """\
   attn-course grade submissions --out results
   attn-course grade submissions --out results --chapters 01 02 --jobs 4
   attn-course grade submissions --out results --checks my-checks --export moodle
+  attn-course grade submissions --out results --book https://example.org/attention
   attn-course grade submissions --out results --fresh      begin anew, with new inputs
 
 submissions has a folder for each learner, submissions/<learner>/<NN_topic>.ipynb, or flat files
 submissions/<learner>__<NN_topic>.ipynb. When a run was stopped, run the same command again: it
 goes on where it was. results then has gradebook.sqlite (with all history), grades.csv,
-results.json and feedback/<learner>/<NN_topic>.html."""
+results.json and feedback/<learner>/<NN_topic>.html. What was not judged is blank in them, with the
+reason, and never 0; points that were earned stay when a later file can't be read."""
+_BOOK = "ATTN_COURSE_BOOK"
 
 
 def add_parser(commands: Any) -> argparse.ArgumentParser:
@@ -106,6 +112,32 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         default=[],
         help=_("also write the points for this system"),
     )
+    made.add_argument(
+        "--missing",
+        choices=("blank", "zero"),
+        default="blank",
+        help=_(
+            "what to write for notebooks that were not handed in or can't be read (blank); zero is "
+            "never for what the grader itself failed to judge, which stays blank"
+        ),
+    )
+    made.add_argument(
+        "--spreadsheet-safe",
+        action="store_true",
+        help=_(
+            "put a ' before names that a spreadsheet would take for a formula (they begin with "
+            "= + - @); other systems then no longer know them"
+        ),
+    )
+    made.add_argument(
+        "--book",
+        type=_address,
+        default=os.environ.get(_BOOK, ""),
+        metavar="URL",
+        help=_("where learners read the book, for links in the feedback (or set {name})").format(
+            name=_BOOK
+        ),
+    )
     made.add_argument("--json", action="store_true", help=_("print results.json, and no summary"))
     return made
 
@@ -144,13 +176,7 @@ def run(arguments: argparse.Namespace) -> int:
     except (GradebookProblem, JobsFailed) as fault:
         return _complain(str(fault), OPEN)
     except OSError as fault:
-        return _complain(
-            _(
-                "{file} could not be written ({why}): is the disk full? What was graded is in the "
-                "gradebook; make room and run the same command again."
-            ).format(file=fault.filename or arguments.out, why=fault.strerror or fault),
-            OPEN,
-        )
+        return _complain(_stopped_by(fault), OPEN)
     except KeyboardInterrupt:
         return _complain(
             _("Stopped. What was graded is kept; run the same command again to go on."), OPEN
@@ -187,31 +213,35 @@ def _reported(arguments: argparse.Namespace, settings: "Settings") -> int:
     from attn_course.grading import reports, run
     from attn_course.grading.exports import write_export
 
+    options = _report_options(arguments)
     with run.open_gradebook(settings) as gradebook:
         found = run.grade_folder(settings, gradebook)
         entries = list(gradebook.latest())
-        reports.write_all(settings.out, entries, gradebook.seed, found.notices)
+        reports.write_all(settings.out, entries, gradebook.seed, found.notices, options)
         for system in arguments.export:
-            write_export(settings.out, entries, system)
+            write_export(settings.out, entries, system, options)
         if arguments.json:
-            print(reports.results_json(entries, gradebook.seed, found.notices), end="")
-    return _summed_up(arguments, entries, found.notices)
+            print(reports.results_json(entries, gradebook.seed, found.notices, options), end="")
+    return _summed_up(arguments, entries, found.notices, options)
 
 
 def _summed_up(
-    arguments: argparse.Namespace, entries: list["Entry"], notices: tuple[str, ...]
+    arguments: argparse.Namespace,
+    entries: list["Entry"],
+    notices: tuple[str, ...],
+    options: "ReportOptions",
 ) -> int:
     from attn_course.grading import reports
     from attn_course.grading.safe_names import line
-    from attn_course.practice.results import Verdict
 
     if not arguments.json:
-        print(reports.summary(entries) or _("No notebook was found."))
-        for sentence in [*reports.problems(entries), *map(line, notices)]:
+        print(reports.summary(entries, options) or _("No notebook was found."))
+        for sentence in [*reports.problems(entries, options), *map(line, notices)]:
             print(sentence)
-        print(_("Results: {folder}").format(folder=arguments.out))
-    to_look_at = (Verdict.UNREADABLE, Verdict.NOT_GRADED, Verdict.NOTHING_HANDED_IN)
-    failed = [entry for entry in entries if entry.record.status in to_look_at]
+        print(_("Results: {folder}").format(folder=arguments.out), flush=True)
+    for sentence in reports.blanks(entries, options):
+        _say(sentence)
+    failed = [entry for entry in entries if not entry.record.is_judged or entry.has_later]
     return OPEN if failed or not entries else GOOD
 
 
@@ -255,6 +285,43 @@ def _limits(arguments: argparse.Namespace) -> "Limits":
         "memory_mb": arguments.memory,
     }
     return Limits(**{name: value for name, value in asked.items() if value is not None})
+
+
+def _report_options(arguments: argparse.Namespace) -> "ReportOptions":
+    from attn_course.grading.report_options import ReportOptions
+
+    return ReportOptions(
+        missing_is_zero=arguments.missing == "zero",
+        for_spreadsheets=arguments.spreadsheet_safe,
+        book=arguments.book,
+    )
+
+
+def _address(word: str) -> str:
+    """Return an address of the web, or nothing; a page would run what is no address."""
+    try:
+        parts = urlsplit(word)
+    except ValueError:
+        parts = urlsplit("")
+    if word and not (parts.scheme in ("http", "https") and parts.netloc):
+        raise argparse.ArgumentTypeError(
+            _("{word!r} is no address of a book: it begins with https:// or http://").format(
+                word=word
+            )
+        )
+    return word
+
+
+def _stopped_by(fault: OSError) -> str:
+    from attn_course.grading.write_faults import not_written
+
+    why = fault.strerror or fault
+    if fault.filename is not None:
+        return not_written(fault.filename, why, fault.errno)
+    return _(
+        "Stopped by the system ({why}). What was graded is kept; run the same command again to go "
+        "on."
+    ).format(why=why)
 
 
 def _say(sentence: str) -> None:

@@ -7,41 +7,90 @@ shown. Whatever came from the learner's code is escaped, and the page may run no
 from html import escape
 
 from attn_course.grading.gradebook import Entry
-from attn_course.grading.records import ExerciseRecord
+from attn_course.grading.records import ExerciseRecord, Record
+from attn_course.grading.report_options import ReportOptions
 from attn_course.practice.feedback import Feedback
 from attn_course.practice.report import GroupReport, Report, Section
 from attn_course.practice.results import FAULTS, Verdict, in_words
 from attn_course.translate import _
 
-_STYLE = "font-family:sans-serif;max-width:60em;margin:1em auto;padding:0 1em;line-height:1.5"
+_STYLE = """
+body { font-family: sans-serif; line-height: 1.5; max-width: 48em; margin: 1em auto; padding: 0 1em;
+       overflow-wrap: break-word; }
+h1 { font-size: 1.6em; line-height: 1.25; margin: 0.8em 0 0.2em; }
+h2 { font-size: 1.15em; line-height: 1.3; margin: 1.6em 0 0.3em; }
+.about { margin: 0 0 1.2em; opacity: 0.75; }
+.points { font-size: 1.15em; font-weight: 600; margin: 0.6em 0; }
+.attn-feedback li { padding-left: 1.4em; text-indent: -1.4em; }
+.attn-feedback li span { text-indent: 0; }
+.read { margin: 0.4em 0 0; padding-left: calc(5px + 1em); font-size: 0.9em; }
+a { color: #0969da; }
+@media (prefers-color-scheme: dark) { a { color: #6cb6ff; } }
+"""
+_DEFAULTS = ReportOptions()
 
 
-def page(entry: Entry) -> str:
+def page(entry: Entry, options: ReportOptions = _DEFAULTS) -> str:
     """Return the feedback on one notebook as a whole HTML page."""
     record = entry.record
-    title = f"{entry.learner}: {entry.chapter}"
-    points = _("Points: {points} of {most}").format(points=record.points, most=record.max_points)
-    lines = [points, record.message] if record.message else [points]
+    heading = _heading(entry)
+    lines = [record.message] if record.message else []
     if record.runs:
         runs = _("Runs from top to bottom in a fresh kernel (no points): {answer}")
         lines.append(runs.format(answer=record.runs))
-    exercises = [_exercise(entry.chapter, one) for one in record.exercises]
     return "\n".join(
         [
             "<!DOCTYPE html>",
             '<html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="color-scheme" content="light dark">',
             # Should an escape ever be forgotten: nothing here may load or run anything.
             '<meta http-equiv="Content-Security-Policy" '
             "content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-            f"<title>{escape(title)}</title></head>",
-            f'<body style="{_STYLE}"><h1 dir="auto">{escape(title)}</h1>',
+            # The address of this page may have a name in it, which is no business of the book's.
+            '<meta name="referrer" content="no-referrer">',
+            f"<title>{escape(entry.learner)}: {escape(heading)}</title>",
+            f"<style>{_STYLE}</style></head>",
+            f"<body><h1>{escape(heading)}</h1>",
+            f'<p class="about"><bdi>{escape(entry.learner)}</bdi>{_graded_on(entry)}</p>',
+            f'<p class="points">{escape(_points(record, options))}</p>',
             *(f"<p>{escape(line)}</p>" for line in lines),
-            *exercises,
+            *(_exercise(entry.chapter, one, options) for one in record.exercises),
             "</body></html>",
             "",
         ]
     )
+
+
+def _heading(entry: Entry) -> str:
+    """Return number and title of the chapter; a record from before has no title."""
+    number = entry.chapter.partition("_")[0]
+    return f"{number} {entry.record.title}" if entry.record.title else entry.chapter
+
+
+def _graded_on(entry: Entry) -> str:
+    day = entry.graded.partition("T")[0]  # the time of day helps no learner
+    graded, looked_at = _("Graded on {day}"), _("Looked at on {day}")
+    words = graded if entry.record.is_judged else looked_at
+    return escape(" · " + words.format(day=day)) if day else ""
+
+
+def _points(record: Record, options: ReportOptions) -> str:
+    """Return the points, or in a sentence that there are none: a blank is not a 0."""
+    points = options.points(record)
+    if points is not None:
+        return _("Points: {points} of {most}").format(points=points, most=record.max_points)
+    sentences = {
+        Verdict.NOTHING_HANDED_IN: _("There are no points yet: nothing was handed in."),
+        Verdict.UNREADABLE: _("There are no points yet: the notebook could not be read."),
+        Verdict.NOT_GRADED: _(
+            "There are no points yet: the notebook was not graded, which is not your fault."
+        ),
+    }
+    in_part = _(
+        "There is no total yet: not every exercise could be judged, which is not your fault."
+    )
+    return sentences.get(record.status, in_part)
 
 
 class _Graded(Feedback):
@@ -49,6 +98,8 @@ class _Graded(Feedback):
 
     def _headline(self) -> str:
         report = self.report
+        if report.verdict is Verdict.NOT_JUDGED:
+            return _("Not judged, which is not your fault: there are no points yet.")
         if report.verdict is Verdict.TODO and not report.points:
             return super()._headline()
         words = _("Passed, points: {points} of {most}"), _("Not yet, points: {points} of {most}")
@@ -56,26 +107,35 @@ class _Graded(Feedback):
         return sentence.format(points=report.points, most=report.most)
 
     @property
+    def _colour(self) -> str:
+        return "grey" if self.report.verdict is Verdict.NOT_JUDGED else super()._colour
+
+    @property
     def _needs_reading(self) -> bool:
         """Whether to link a section: the book of whoever grades is not where the learner is."""
         return False
 
 
-def _exercise(stem: str, record: ExerciseRecord) -> str:
+def _exercise(stem: str, record: ExerciseRecord, options: ReportOptions) -> str:
     notes = list(record.notes)
-    if record.verdict in FAULTS:
+    if record.verdict in FAULTS and record.is_judged:
         notes.insert(0, _("Stopped: {verdict}.").format(verdict=in_words(record.verdict)))
     if record.verdict is Verdict.MISSING and not notes:
         notes = [_("Not found in the notebook.")]
     report = report_of_record(stem, record)
-    if record.verdict not in (Verdict.PASSED, Verdict.TODO):
-        notes.append(
-            _("Read: chapter {number}, section “{section}”").format(
-                number=report.section.chapter, section=report.section.heading
-            )
-        )
-    heading = f"<h2>{escape(record.title)}</h2>"
-    return heading + _Graded(report, notes)._repr_html_()
+    parts = [f"<h2>{escape(record.title)}</h2>", _Graded(report, notes)._repr_html_()]
+    if record.verdict not in (Verdict.PASSED, Verdict.TODO, Verdict.NOT_JUDGED):
+        parts.append(_to_read(report.section, options))
+    return "".join(parts)
+
+
+def _to_read(section: Section, options: ReportOptions) -> str:
+    words = _("Read: chapter {number}, section “{section}”").format(
+        number=section.chapter, section=section.heading
+    )
+    address = options.address(section.page, section.label)
+    linked = f'<a href="{escape(address)}">{escape(words)}</a>' if address else escape(words)
+    return f'<p class="read">{linked}</p>'
 
 
 def report_of_record(stem: str, record: ExerciseRecord) -> Report:
@@ -85,11 +145,20 @@ def report_of_record(stem: str, record: ExerciseRecord) -> Report:
         title=record.title,
         kind=record.kind,
         verdict=record.verdict,
-        points=record.points,
+        points=record.points or 0,
         most=record.max_points,
-        groups=tuple(GroupReport(one.label, one.points, one.status) for one in record.groups),
-        section=Section(stem.partition("_")[0], record.section),
+        groups=_groups(record),
+        section=Section(
+            stem.partition("_")[0], record.section, record.section_label, record.section_page
+        ),
         mistake=record.mistake,
         mistake_sentence=record.mistake_message,
         is_live=False,
     )
+
+
+def _groups(record: ExerciseRecord) -> tuple[GroupReport, ...]:
+    """Return how the groups went; of what was not judged that is not known."""
+    if not record.is_judged:
+        return ()
+    return tuple(GroupReport(one.label, one.points, one.status) for one in record.groups)

@@ -45,6 +45,14 @@ def prepare(folder: Path, submissions: Path, fresh: bool) -> None:
 def write(folder: Path, name: str, text: str) -> None:
     """Write the file `name` (it may have folders in it) below `folder`, in one step."""
     target = folder / name
+    try:
+        _write(folder, target, text)
+    except OSError as fault:
+        fault.filename = str(target)  # which may not be there: an error in writing names no file
+        raise
+
+
+def _write(folder: Path, target: Path, text: str) -> None:
     for parent in reversed(target.relative_to(folder).parents[:-1]):
         inner = folder / parent
         inner.mkdir(mode=0o700, exist_ok=True)

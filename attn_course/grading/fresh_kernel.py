@@ -5,6 +5,9 @@ cells are found by what they define. nbval does: it runs every cell in turn in a
 needs sockets and a second process, so it has a sandbox of its own, with a private network that
 nobody else is on: bubblewrap as around a worker, then `fresh_kernel_inside`. Where there is no
 bubblewrap the answer is "not run". What runs inside can lie about how it went, hence no points.
+
+Memory is limited by the number of processes times what each may have: nbval's and the kernel, which
+can start no other (see `one_process_kernel`). That needs no right to make a cgroup, which few have.
 """
 
 import os
@@ -28,7 +31,7 @@ from attn_course.translate import _
 
 YES, NO, NOT_RUN = "yes", "no", "not run"
 NEEDED = ("nbval", "ipykernel", "pytest")
-_INSIDE = Path(__file__).with_name("fresh_kernel_inside.py")
+_INSIDE = ("fresh_kernel_inside.py", "one_process_kernel.py")
 _SECONDS_TO_START = 120.0  # for pytest and the kernel, before the first cell
 _MOST_BYTES = 8192  # of an answer
 _LONGEST_ERROR = 200
@@ -51,9 +54,16 @@ def missing_packages() -> list[str]:
 class FreshKernel:
     """Runs one notebook after the other, each in a kernel and a sandbox of its own."""
 
-    def __init__(self, rung: Rung, limits: Limits, compares: bool = False) -> None:
+    def __init__(
+        self,
+        rung: Rung,
+        limits: Limits,
+        compares: bool = False,
+        barriers: Barriers | None = None,
+    ) -> None:
         self._rung = rung
         self._limits = limits
+        self._barriers = barriers or Barriers()
         self._compares = compares  # also what cells show, with what the file says they show
         self.why_not = ""  # why no kernel can be had here
         if rung.is_sandbox and not rung.has_bubblewrap:  # without a sandbox the files are trusted
@@ -125,8 +135,10 @@ class FreshKernel:
     def _prepared(self, folder: Path, length: int) -> tuple[list[str], str]:
         """Return the command line, and where it may write."""
         copy_course(folder / "course")
-        shutil.copyfile(_INSIDE, folder / "course" / "attn_course" / "grading" / _INSIDE.name)
-        (folder / "course" / "attn_course" / "grading" / _INSIDE.name).chmod(0o644)
+        for name in _INSIDE:
+            copy = folder / "course" / "attn_course" / "grading" / name
+            shutil.copyfile(Path(__file__).with_name(name), copy)
+            copy.chmod(0o644)
         (folder / "scratch").mkdir()
         folder.chmod(0o755)
         seen = what_is_visible((*PACKAGES, *NEEDED))
@@ -141,6 +153,7 @@ class FreshKernel:
             megabytes,
             self._compares,
             self._rung.is_sandbox,
+            self._rung.is_sandbox and self._barriers.one_process_kernel,
         )
         start = (
             f"import sys; sys.path[:] = {[course, *seen.import_paths]!r}; "
@@ -148,8 +161,7 @@ class FreshKernel:
         )
         command = [seen.interpreter, "-S", "-s", "-P", "-B", "-c", start]
         if self._rung.has_bubblewrap:
-            barriers = Barriers()
-            command = bubblewrap.around(command, seen, folder / "course", barriers, megabytes)
+            command = bubblewrap.around(command, seen, folder / "course", self._barriers, megabytes)
         return command, scratch
 
 

@@ -9,8 +9,10 @@ for `fresh_kernel`, which does not believe them more than it must:
     unable why                   nbval itself could not do its work
 
 A kernel talks to its notebook through sockets and is a process of its own, so the walls here have
-doors that those of `worker` have not: the network (there is nobody else on it), and new processes
-(a few). No namespace can be made, no other kind of socket opened, no other process traced.
+doors that those of `worker` have not: the network (there is nobody else on it), and one process.
+Once the kernel is there neither it nor this process can start another. Memory is limited for each
+process, so it is limited in all only where their number is: to twice what one may have. No
+namespace can be made, no other kind of socket opened, no other process traced.
 """
 
 import errno
@@ -26,7 +28,8 @@ from typing import Any
 from attn_course.grading import lockdown, namespaces, seccomp
 
 _LIBRARIES_MB = 1536  # address space that a kernel with PyTorch takes before it does anything
-_TASKS = 64  # threads and processes: nbval and the kernel have about twenty
+_TASKS = 64  # threads: nbval and the kernel have about twenty
+_KERNEL = "one_process"  # the name under which nbval finds our kernel
 _OPEN_FILES = 256
 _LONGEST_ERROR = 1000
 
@@ -40,6 +43,7 @@ _MORE_CALLS = {
     **{"chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53)},
     **{"epoll_create": (213, None), "signalfd4": (289, 74), "timerfd_create": (283, 85)},
     **{"utimensat": (280, 88), "sched_setscheduler": (144, 119), "setpriority": (141, 140)},
+    **{"seccomp": (317, 277)},  # until the kernel is there
 }
 _CLONE, _SOCKET = (56, 220), (41, 198)
 _NAMESPACES = 0x7E020080  # every CLONE_NEW… flag
@@ -49,7 +53,14 @@ _NUMBER, _FIRST_ARGUMENT = 0, 16
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
 
 
-def main(seconds: float, memory_mb: int, file_mb: int, compares: bool, is_locked: bool) -> None:
+def main(
+    seconds: float,
+    memory_mb: int,
+    file_mb: int,
+    compares: bool,
+    is_locked: bool,
+    is_one_process: bool,
+) -> None:
     """Read a notebook, run it, say what came of it."""
     content = sys.stdin.buffer.read()
     answers = os.dup(1)
@@ -66,19 +77,23 @@ def main(seconds: float, memory_mb: int, file_mb: int, compares: bool, is_locked
     os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)  # the kernel is a Python of its own
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.write(answers, b"started\n")
-    watch = _Watch(answers)
+    watch = _Watch(answers, is_one_process)
     try:
-        _run(seconds, compares, watch)
+        _run(seconds, compares, watch, is_one_process)
     except BaseException as fault:
         watch.say(f"unable {type(fault).__name__}: {fault}")
     watch.say("yes")
 
 
-def _run(seconds: float, compares: bool, watch: "_Watch") -> None:
+def _run(seconds: float, compares: bool, watch: "_Watch", is_one_process: bool) -> None:
     import pytest
 
     plugins = [word for name in ("nbval.plugin", "no:cacheprovider") for word in ("-p", name)]
-    options = ["--nbval" if compares else "--nbval-lax", "--nbval-current-env", "--exitfirst"]
+    kernel = ["--nbval-current-env"]
+    if is_one_process:
+        _describe_kernel()
+        kernel = [f"--nbval-kernel-name={_KERNEL}"]
+    options = ["--nbval" if compares else "--nbval-lax", *kernel, "--exitfirst"]
     timeout = f"--nbval-cell-timeout={seconds}"
     rules = ["-c", os.devnull, "--rootdir", "."]
     code = pytest.main([*plugins, *options, timeout, *rules, "notebook.ipynb"], plugins=[watch])
@@ -86,11 +101,23 @@ def _run(seconds: float, compares: bool, watch: "_Watch") -> None:
         watch.say(f"unable pytest ended with {code!r}")
 
 
+def _describe_kernel() -> None:
+    """Write down, where Jupyter looks for it, how our kernel is started."""
+    place = os.path.join(os.getcwd(), "kernels", _KERNEL)
+    os.makedirs(place)
+    start = [sys.executable, "-m", "attn_course.grading.one_process_kernel"]
+    described = {"argv": [*start, "-f", "{connection_file}"], "display_name": _KERNEL}
+    with open(os.path.join(place, "kernel.json"), "w", encoding="utf-8") as file:
+        json.dump(described | {"language": "python"}, file)
+    os.environ["JUPYTER_PATH"] = os.getcwd()
+
+
 class _Watch:
     """Sees in pytest what goes wrong first, and beside it whether the kernel is alive."""
 
-    def __init__(self, answers: int) -> None:
+    def __init__(self, answers: int, is_one_process: bool) -> None:
         self._answers = answers
+        self._is_one_process = is_one_process
         self._once = threading.Lock()
         self._ended = threading.Event()
 
@@ -103,6 +130,8 @@ class _Watch:
     def pytest_runtest_call(self, item: Any) -> None:
         """See with the first cell that its kernel stays: nbval would wait for a dead one."""
         if item.cell_num == 0:
+            if self._is_one_process:  # no cell has run yet, and no process is needed any more
+                seccomp.install_in_all_threads(seccomp.program_against_processes())
             kernel = item.parent.kernel.km.provisioner.process
             threading.Thread(target=self._see_it_live, args=(kernel,), daemon=True).start()
 

@@ -1,16 +1,16 @@
 """One notebook: its cells go into the sandbox, the checks stay here, and a record comes out.
 
-All exercises are asked of one child, one after the other. Where it ends (a crash, a loop, too
-much memory), the exercise at fault has its verdict and a new child goes on with those that are
-left. Where it ends before it could answer anything, a cell is at fault, and nobody knows which
-exercises need that cell: from then on each gets a child of its own.
+All exercises are asked of one child, one after the other. Where it ends (a crash, too much memory,
+too much time), the exercise at fault has its verdict and a new child goes on with those that are
+left. Where it ends before it could answer anything, a cell is at fault, and it is not known which
+exercises need that cell: from then on each gets a child of its own. `time_shares` says how long
+each may take, our own time for judging it included.
 
-Everybody in a class is asked the same: the inputs of an exercise are drawn from the seed of the
-run and the exercise's id alone. That is fair, one can compare two learners, and what the
-reference answers need be worked out only once.
+The inputs of a submission are its own: they are drawn from a seed that depends on the seed of the
+run, the learner and the content that was handed in. So a run that is repeated asks the same, while
+somebody who hands in again, or hands in a friend's notebook, meets fresh inputs.
 """
 
-import builtins
 import hashlib
 import time
 import warnings
@@ -19,18 +19,20 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from attn_course.grading.instructor import PrivateGroup
+from attn_course.grading import notes
 from attn_course.grading.records import (
     ExerciseRecord,
     GroupRecord,
     Record,
     cut_all,
+    section_fields,
     status_of,
 )
 from attn_course.grading.sandbox import InfrastructureFault
+from attn_course.grading.time_shares import Share, TimeShares
 from attn_course.practice.exercise import Chapter, Exercise
 from attn_course.practice.notebook import Cell
-from attn_course.practice.results import Failure, GroupResult, Raised, Result, Verdict
+from attn_course.practice.results import Result, Verdict
 from attn_course.practice.selection import Problem
 from attn_course.practice.wire import Plain
 from attn_course.translate import _
@@ -54,8 +56,11 @@ class Running(Protocol):
         """What was noticed about the cells."""
         ...
 
-    def request(self, op: str, payload: dict[str, Plain]) -> dict[str, Plain]:
-        """Carry out one request; where there is a verdict, the answer says so."""
+    def request(self, op: str, payload: dict[str, Plain], seconds: float = ...) -> dict[str, Plain]:
+        """Carry out one request in so many seconds; where there is a verdict, the answer says so.
+
+        It may take no longer than one call may take, whatever the seconds.
+        """
         ...
 
 
@@ -94,148 +99,202 @@ def grade_cells(
     seconds: float,
     clock: Callable[[], float] = time.monotonic,
 ) -> Record:
-    """Return how `cells` do in the exercises of `chapter`; no child is begun after `seconds`."""
+    """Return how `cells` do in the exercises of `chapter`, which have so many seconds in all.
+
+    The inputs are drawn from `seed`, that of the submission.
+    """
+    exercises = list(chapter.exercises.values())
     if not any(cell.source.strip() for cell in cells):
         message = _("There is no code in the notebook.")
-        return Record(
-            Verdict.NO_CODE, chapter.points, message, _none_done(chapter.exercises.values())
-        )
-    waiting = list(chapter.exercises.values())
-    records: dict[str, ExerciseRecord] = {}
-    together = True
-    end = clock() + seconds
-    while waiting:
-        if clock() >= end:
-            sentence = _("The time for the whole notebook was used up before.")
-            late = _Unjudged(Verdict.TIMED_OUT, sentence)
-            records |= {one.id: _without_points(one, late) for one in waiting}
-            break
-        asked = waiting if together else waiting[:1]
-        done = _ask(sandbox, cells, asked, seed, file)
-        if not done:
-            together = False
-        records |= {one.id: one for one in done}
-        waiting = [one for one in waiting if one.id not in records]
-    in_order = tuple(records[one.id] for one in chapter.exercises.values())
-    return Record(status_of(in_order), chapter.points, exercises=in_order)
+        return Record(Verdict.NO_CODE, chapter.points, message, _none_done(exercises), seed=seed)
+    grading = _Grading(sandbox, cells, seed, file, TimeShares(seconds, clock))
+    # Private inputs come last: what is said about the exercises before them may be told freely.
+    records = grading.records_of(sorted(exercises, key=notes.is_private))
+    in_order = tuple(records[one.id] for one in exercises)
+    return Record(status_of(in_order), chapter.points, exercises=in_order, seed=seed)
 
 
-def seed_of(exercise: Exercise, run_seed: int) -> int:
-    """Return the seed for the inputs of one exercise."""
-    digest = hashlib.sha256(f"{run_seed} {exercise.id}".encode()).digest()
-    return int.from_bytes(digest[:8], "little")
+def seed_of_submission(run_seed: int, learner: str, content: bytes) -> int:
+    """Return the seed of what one learner handed in."""
+    return _seed(f"{run_seed} {hashlib.sha256(content).hexdigest()} {learner}")
 
 
-def _ask(
-    sandbox: Opens, cells: Sequence[Cell], exercises: Sequence[Exercise], seed: int, file: str
-) -> list[ExerciseRecord]:
-    """Ask one child for as many exercises as it lives through.
-
-    Returns none where the child ended before the first of several, so that they must be tried
-    one by one.
-    """
-    done: list[ExerciseRecord] = []
-    names = [exercise.name for exercise in exercises]
-    without = {exercise.name: exercise.without for exercise in exercises if exercise.without}
-    with sandbox.open(cells, names, file, without) as submission:
-        if _has_ended(submission):  # the cells have run, or tried to
-            return [] if len(exercises) > 1 else [_ended(exercises[0], submission)]
-        for exercise in exercises:
-            done.append(_judged(exercise, submission, seed, cells))
-            if _has_ended(submission):
-                break
-    return done
+def seed_of(exercise: Exercise, seed: int) -> int:
+    """Return the seed for the inputs of one exercise, from that of the submission."""
+    return _seed(f"{seed} {exercise.id}")
 
 
-def _judged(
-    exercise: Exercise, submission: Running, seed: int, cells: Sequence[Cell]
-) -> ExerciseRecord:
-    try:
-        with warnings.catch_warnings():  # an overflow in what came back is not our user's business
-            warnings.simplefilter("ignore")
-            result = exercise.check(submission, seed_of(exercise, seed))
-    except InfrastructureFault:
-        raise
-    except Exception as fault:
+def _seed(words: str) -> int:
+    return int.from_bytes(hashlib.sha256(words.encode()).digest()[:8], "little")
+
+
+@dataclass
+class _Child:
+    """A child, and whether it has seen private inputs."""
+
+    submission: Running
+    has_seen: bool = False
+
+    def has_ended(self) -> bool:
+        return self.submission.verdict is not None
+
+
+@dataclass(frozen=True)
+class _Bounded:
+    """A submission that has no longer than its share for an answer."""
+
+    submission: Running
+    share: Share
+
+    def request(self, op: str, payload: dict[str, Plain]) -> dict[str, Plain]:
+        return self.submission.request(op, payload, self.share.left)
+
+
+class _Grading:
+    """One notebook on its way: the exercises that are judged, and those that were stopped."""
+
+    def __init__(
+        self, sandbox: Opens, cells: Sequence[Cell], seed: int, file: str, shares: TimeShares
+    ) -> None:
+        self._sandbox = sandbox
+        self._cells = cells
+        self._seed = seed
+        self._file = file
+        self._shares = shares
+        self._is_together = True  # several exercises in one child
+        self._records: dict[str, ExerciseRecord] = {}
+        self._stopped: dict[str, Share] = {}  # by exercise, the share that it used up
+
+    def records_of(self, exercises: Sequence[Exercise]) -> dict[str, ExerciseRecord]:
+        """Return the records of the exercises by their ids."""
+        self._go_through(exercises, self._fair)
+        while again := self._worth_another_try(exercises, among=len(self._stopped)):
+            self._go_through(again, self._as_offered(among=len(self._stopped)))
+        # There may still be time enough for one of those that are left, if not for all.
+        for one in sorted(exercises, key=lambda one: -one.points):
+            if self._worth_another_try([one], among=1):
+                self._go_through([one], self._as_offered(among=1))
+        return self._records
+
+    def _fair(self, waiting: int) -> float:
+        return self._shares.fair(waiting + len(self._stopped))
+
+    def _as_offered(self, among: int) -> Callable[[int], float]:
+        """Return what says how long each may take in a round: the same for all."""
+        seconds = self._shares.fair(among)
+        return lambda _waiting: seconds
+
+    def _worth_another_try(self, exercises: Sequence[Exercise], among: int) -> list[Exercise]:
+        """Return those that were stopped and would get more now, were it shared `among` so many."""
+        stopped = [one for one in exercises if one.id in self._stopped]
+        return [
+            one
+            for one in stopped
+            if self._shares.is_worth_another_try(self._stopped[one.id], self._shares.fair(among))
+        ]
+
+    def _go_through(self, waiting: Sequence[Exercise], seconds_for: Callable[[int], float]) -> None:
+        """Judge these; `seconds_for` the next one, where so many are waiting."""
+        while waiting:
+            if self._shares.is_over:
+                sentence = _("The time for the whole notebook was used up before.")
+                late = _Unjudged(Verdict.TIMED_OUT, sentence)
+                for one in waiting:
+                    self._records.setdefault(one.id, _without_points(one, late))
+                return
+            done = self._ask(waiting, seconds_for)
+            self._is_together = self._is_together and done > 0
+            waiting = waiting[done:]
+
+    def _ask(self, waiting: Sequence[Exercise], seconds_for: Callable[[int], float]) -> int:
+        """Ask one child for as many exercises as it lives through; return how many.
+
+        None where the child ended before the first of several: they must be tried one by one.
+        """
+        asked = waiting if self._is_together else waiting[:1]
+        names = [one.name for one in asked]
+        without = {one.name: one.without for one in asked if one.without}
+        with self._sandbox.open(self._cells, names, self._file, without) as submission:
+            child = _Child(submission)
+            if child.has_ended():  # the cells have run, or tried to
+                if len(asked) > 1:
+                    return 0
+                self._records.setdefault(asked[0].id, _ended(asked[0], child))
+                self._stopped.pop(asked[0].id, None)
+                return 1
+            for place, exercise in enumerate(asked):
+                share = self._shares.begin(seconds_for(len(waiting) - place))
+                self._keep(self._judged(exercise, child, share), share)
+                if child.has_ended():
+                    return place + 1
+        return len(asked)
+
+    def _keep(self, record: ExerciseRecord, share: Share) -> None:
+        """Keep a record; one that was stopped must be better than what there was before."""
+        is_stopped = share.is_used_up and record.verdict is Verdict.TIMED_OUT
+        before = self._records.get(record.id)
+        if before is None or not is_stopped or (record.points or 0) >= (before.points or 0):
+            self._records[record.id] = record
+        self._stopped.pop(record.id, None)
+        if is_stopped:
+            self._stopped[record.id] = share
+
+    def _judged(self, exercise: Exercise, child: _Child, share: Share) -> ExerciseRecord:
+        submission = child.submission
+        has_seen, child.has_seen = child.has_seen, child.has_seen or notes.is_private(exercise)
+        try:
+            with (
+                warnings.catch_warnings()
+            ):  # an overflow in what came back is not our user's affair
+                warnings.simplefilter("ignore")
+                result = exercise.check(_Bounded(submission, share), seed_of(exercise, self._seed))
+        except InfrastructureFault:
+            raise
+        except Exception as fault:
+            if child.has_ended():
+                return _ended(exercise, child)
+            sentence = notes.on_our_fault(fault, child.has_seen)
+            return _without_points(exercise, _Unjudged(Verdict.NOT_JUDGED, sentence))
+        finally:
+            self._shares.end(share)
+        # Whoever forges one answer is believed none.
+        if submission.verdict is Verdict.BROKE_PROTOCOL:
+            return _ended(exercise, child)
+        if share.is_used_up and not child.has_ended():  # by ourselves, after it had answered
+            sentence = _("What it returned takes too long to compare.")
+            return _without_points(exercise, _Unjudged(Verdict.TIMED_OUT, sentence))
+        return self._record_of(exercise, child, result, has_seen)
+
+    def _record_of(
+        self, exercise: Exercise, child: _Child, result: Result, has_seen: bool
+    ) -> ExerciseRecord:
+        submission, verdict = child.submission, result.verdict
+        told = [p.sentence for p in submission.problems if exercise.name in p.names]
         if submission.verdict:
-            return _ended(exercise, submission)
-        why = _("The check itself stopped with {type}: {message}. Please tell your instructor.")
-        sentence = why.format(type=type(fault).__name__, message=fault)
-        return _without_points(exercise, _Unjudged(Verdict.NOT_JUDGED, sentence))
-    if submission.verdict is Verdict.BROKE_PROTOCOL:  # whoever forges one answer is believed none
-        return _ended(exercise, submission)
-    notes = [p.sentence for p in submission.problems if exercise.name in p.names]
-    verdict = result.verdict
-    if submission.verdict:
-        verdict, notes = submission.verdict, [submission.last_words, *notes]
-    elif result.failure:
-        notes = [*_failure_notes(result, cells), *notes]
-    known = result.mistake if verdict in (Verdict.FAILED, Verdict.ERROR) else None
-    return ExerciseRecord(
-        id=exercise.id,
-        title=exercise.title,
-        kind=exercise.kind,
-        section=exercise.chapter.sections[known.section if known else exercise.section],
-        points=result.points,
-        max_points=exercise.points,
-        verdict=verdict,
-        mistake=known.name if known else "",
-        mistake_message=known.sentence if known else "",
-        groups=tuple(GroupRecord(g.label, g.points, g.verdict) for g in result.groups),
-        notes=cut_all(notes),
-    )
+            verdict, told = submission.verdict, [notes.on_end(submission, child.has_seen), *told]
+        elif result.failure:
+            told = [*notes.on_failure(result, self._cells, has_seen), *told]
+        known = result.mistake if verdict in (Verdict.FAILED, Verdict.ERROR) else None
+        return ExerciseRecord(
+            id=exercise.id,
+            title=exercise.title,
+            kind=exercise.kind,
+            **section_fields(exercise.chapter, known.section if known else exercise.section),
+            points=result.points,
+            max_points=exercise.points,
+            verdict=verdict,
+            mistake=known.name if known else "",
+            mistake_message=known.sentence if known else "",
+            groups=tuple(GroupRecord(g.label, g.points, g.verdict) for g in result.groups),
+            notes=cut_all(told),
+        )
 
 
-def _has_ended(submission: Running) -> bool:
-    return submission.verdict is not None
-
-
-def _ended(exercise: Exercise, submission: Running) -> ExerciseRecord:
-    assert submission.verdict is not None
-    return _without_points(exercise, _Unjudged(submission.verdict, submission.last_words))
-
-
-def _failure_notes(result: Result, cells: Sequence[Cell]) -> list[str]:
-    """Say what went wrong: the input is named and not shown, so that nobody answers by heart."""
-    place, failure = next((n, g.failure) for n, g in enumerate(result.groups) if g.failure)
-    group = result.groups[place]
-    if isinstance(result.exercise.groups[place], PrivateGroup):
-        return _private_notes(group, failure, cells)
-    notes = [_("In “{label}”: {sentence}").format(label=group.label, sentence=failure.sentence)]
-    if failure.raised and failure.raised.line:
-        notes.append(_("At the line: {line}").format(line=failure.raised.line.strip()))
-    if failure.arguments:
-        notes.append(_("The input, not shown here: {names}.").format(names=_named(failure)))
-    return notes
-
-
-def _private_notes(group: GroupResult, failure: Failure, cells: Sequence[Cell]) -> list[str]:
-    """Say what can be said without a word of the learner's program, which has seen the input."""
-    sentence = _("In “{label}”: {said}. The input is private.")
-    said = _kind_of(failure.raised) if failure.raised else _("it is not right")
-    notes = [sentence.format(label=group.label, said=said)]
-    line = failure.raised.line.strip() if failure.raised else ""
-    own_lines = (own.strip() for cell in cells for own in cell.source.splitlines())
-    if line and line in own_lines:
-        notes.append(_("At the line: {line}").format(line=line))
-    return notes
-
-
-def _kind_of(raised: Raised) -> str:
-    """Name the exception where it is one of Python's: others have a name that somebody chose."""
-    thing = getattr(builtins, raised.type, None)
-    if isinstance(thing, type) and issubclass(thing, BaseException):
-        return _("it raised {type}").format(type=raised.type)
-    return _("it raised an exception")
-
-
-def _named(failure: Failure) -> str:
-    words = []
-    for name, value in failure.arguments.items():
-        shape = getattr(value, "shape", None)
-        shaped = _("{name} of shape {shape}")
-        words.append(name if shape is None else shaped.format(name=name, shape=tuple(shape)))
-    return ", ".join(words)
+def _ended(exercise: Exercise, child: _Child) -> ExerciseRecord:
+    verdict = child.submission.verdict
+    assert verdict is not None
+    sentence = notes.on_end(child.submission, child.has_seen)
+    return _without_points(exercise, _Unjudged(verdict, sentence))
 
 
 def _without_points(exercise: Exercise, why: _Unjudged) -> ExerciseRecord:
@@ -243,7 +302,7 @@ def _without_points(exercise: Exercise, why: _Unjudged) -> ExerciseRecord:
         id=exercise.id,
         title=exercise.title,
         kind=exercise.kind,
-        section=exercise.chapter.sections[exercise.section],
+        **section_fields(exercise.chapter, exercise.section),
         points=0,
         max_points=exercise.points,
         verdict=why.verdict,

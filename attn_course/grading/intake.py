@@ -39,7 +39,7 @@ class HandedIn:
     name: str
     file: str = ""  # its name without the learner's
     problem: str = ""  # why it can't be read, where that is known already
-    is_there: bool = True  # False for a learner who has a folder, and no notebook in it
+    is_there: bool = True  # False where others handed in this chapter, and this learner did not
     note: str = ""  # what the learner should know about the file
 
 
@@ -108,18 +108,31 @@ def find(submissions: Path, chapters: Mapping[str, Chapter]) -> Intake:
     known = [one for one in found if one.chapter]
     notices += [_left_aside(one) for one in found if not one.chapter]
     # Who can't be looked at, or has nothing to look at, has a line for every chapter that others
-    # handed in.
+    # handed in: else the tables would have blanks without a reason.
     numbers = sorted({one.chapter for one in known}) or list(chapters)
-    named = {one.learner for one in known}
-    empty = [name for name in folders if name not in named and name not in closed]
-    nothing = _("There is no notebook of this chapter in the folder {name}.")
-    why_not = closed | {name: nothing.format(name=name) for name in empty}
+    handed_in = {(one.learner, one.chapter) for one in known}
+    with_folder = set(folders)
+    learners = dict.fromkeys([*folders, *(one.learner for one in known)])
     known += [
-        HandedIn(learner, number, submissions / learner, learner, "", why, learner in closed)
-        for learner, why in why_not.items()
+        HandedIn(learner, number, submissions / learner, learner, "", why)
+        for learner, why in closed.items()
         for number in numbers
     ]
+    known += [
+        _nothing(submissions, learner, number, learner in with_folder)
+        for learner in learners
+        for number in numbers
+        if learner not in closed and (learner, number) not in handed_in
+    ]
     return Intake(tuple(_one_each(known, chapters)), tuple(notices))
+
+
+def _nothing(submissions: Path, learner: str, number: str, has_folder: bool) -> HandedIn:
+    """Return the line of a notebook that is not there."""
+    in_folder = _("There is no notebook of this chapter in the folder {name}.")
+    flat = _("There is no notebook of this chapter from {name}.")
+    why = (in_folder if has_folder else flat).format(name=learner)
+    return HandedIn(learner, number, submissions / learner, learner, "", why, is_there=False)
 
 
 def _taken_apart(name: str, chapters: Mapping[str, Chapter]) -> tuple[str, str]:

@@ -36,7 +36,7 @@ class Task:
     """One notebook to grade: its content, and the name under which messages speak of it."""
 
     number: int  # the place among all notebooks, by which the record finds back
-    seed: int
+    seed: int  # of its inputs
     chapter: str
     name: str
     content: bytes

@@ -12,10 +12,18 @@ RESOURCES = ("memory", "cpu", "processes", "file", "descriptors", "core")
 
 @dataclass(frozen=True)
 class Limits:
-    """What one submission may use: seconds of waiting for it, memory, threads, files."""
+    """What one submission may use: time, memory, threads, files.
+
+    One call of an answer, or running the cells, may take `call_seconds`. The exercises together
+    have `submission_seconds`, our own time for judging them included, and share them fairly: each
+    in turn may take what is not spent divided by the number of exercises that are not done, and one
+    that is stopped for that is tried again with what the others did not need (see `time_shares`).
+    Running the cells, which happens again after each fault, is on no exercise's account; but after
+    twice `submission_seconds` the whole notebook ends.
+    """
 
     call_seconds: float = 10.0
-    submission_seconds: float = 60.0  # all its calls together; the grader's own work not counted
+    submission_seconds: float = 60.0
     memory_mb: int = 1024  # on top of what the warm worker holds
     processes: int = 16  # threads, in fact: a second process can't be had at all
     file_mb: int = 16  # everything it writes, which is gone with it
@@ -32,3 +40,4 @@ class Barriers:
     resources: tuple[str, ...] = RESOURCES
     more_readable: tuple[str, ...] = ()  # paths that become visible, at their own place
     more_syscalls: tuple[int, ...] = ()  # system calls that become allowed, by number
+    one_process_kernel: bool = True  # a fresh kernel can start no other process

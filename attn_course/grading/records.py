@@ -2,19 +2,31 @@
 
 A record is all that the gradebook stores and all that the reports need. It can be written as
 JSON and read back, so it can go from one of our processes to another without pickle.
+
+What was not judged has no points, which is not the same as 0: its worth is not known yet.
 """
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import islice
-from typing import Any
+from typing import Any, TypedDict
 
-from attn_course.practice.results import FAULTS, Verdict, worst
+from attn_course.practice.exercise import Chapter
+from attn_course.practice.results import FAULTS, Verdict, in_words, worst
 from attn_course.translate import _
 
 _LONGEST = 600  # characters of a sentence: an exception's text may be a whole book
 _MOST_SENTENCES = 12  # about one exercise: a learner's cells may be wrong in a thousand places
+
+# Notebooks of which there is nothing to judge. The first two are missing as far as a learner is
+# concerned, and an instructor may count them as 0; the third is the grader's own fault.
+MISSING = (Verdict.NOTHING_HANDED_IN, Verdict.UNREADABLE)
+UNJUDGED = (*MISSING, Verdict.NOT_GRADED)
+
+
+class UnknownRecord(ValueError):  # noqa: N818  (it says what is the matter)
+    """A record that this version of the course can't read: the text says what is new in it."""
 
 
 @dataclass(frozen=True)
@@ -28,19 +40,33 @@ class GroupRecord:
 
 @dataclass(frozen=True)
 class ExerciseRecord:
-    """How one exercise went: `notes` are sentences for the learner."""
+    """How one exercise went: `notes` are sentences for the learner.
+
+    `points` is None where it was not judged, whatever was said.
+    """
 
     id: str
     title: str
     kind: str
     section: str  # the heading in the book to read
-    points: int
+    points: int | None
     max_points: int
     verdict: Verdict
     mistake: str = ""  # the name of a known mistake, and what there is to say about it
     mistake_message: str = ""
     groups: tuple[GroupRecord, ...] = ()
     notes: tuple[str, ...] = ()
+    section_label: str = ""  # where that heading is: its label, and the stem of its page
+    section_page: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.is_judged:
+            object.__setattr__(self, "points", None)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the check came to an end."""
+        return self.verdict is not Verdict.NOT_JUDGED
 
 
 @dataclass(frozen=True)
@@ -52,11 +78,26 @@ class Record:
     message: str = ""  # why there are no exercises to show, or what to know about the file
     exercises: tuple[ExerciseRecord, ...] = ()
     runs: str = ""  # from top to bottom in a fresh kernel? Empty where that was not asked
+    title: str = ""  # the chapter's
+    seed: int | None = None  # of the inputs; None where nothing was asked
 
     @property
-    def points(self) -> int:
-        """The points earned."""
-        return sum(exercise.points for exercise in self.exercises)
+    def is_judged(self) -> bool:
+        """Whether all of it was judged, so that there is a sum."""
+        return self.status not in UNJUDGED and all(one.is_judged for one in self.exercises)
+
+    @property
+    def points(self) -> int | None:
+        """The points earned; None where not all was judged, since a sum would say too little."""
+        return sum(one.points or 0 for one in self.exercises) if self.is_judged else None
+
+    @property
+    def reason(self) -> str:
+        """Why there are no points; empty where there are."""
+        if self.status in UNJUDGED:
+            return self.message or in_words(self.status)
+        left = (one for one in self.exercises if not one.is_judged)
+        return "; ".join(f"{one.id}: {' '.join(one.notes)}" for one in left)
 
     def to_json(self) -> str:
         """Return the record as text: the same record gives the same text."""
@@ -64,11 +105,36 @@ class Record:
 
 
 def from_json(text: str) -> Record:
-    """Return the record that `Record.to_json` wrote."""
-    fields = json.loads(text)
-    exercises = tuple(_exercise(one) for one in fields.pop("exercises"))
-    status = Verdict(fields.pop("status"))
-    return Record(status, **fields, exercises=exercises)
+    """Return the record that `Record.to_json` wrote; or raise `UnknownRecord`.
+
+    What is missing has its default: a record may be older than a field.
+    """
+    try:
+        found = _known(Record, json.loads(text))
+        exercises = tuple(_exercise(one) for one in found.pop("exercises"))
+        status = Verdict(found.pop("status"))
+        return Record(status, **found, exercises=exercises)
+    except UnknownRecord:
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError) as fault:
+        raise UnknownRecord(str(fault)) from fault
+
+
+class SectionFields(TypedDict):
+    """The fields of a record that say what to read."""
+
+    section: str
+    section_label: str
+    section_page: str
+
+
+def section_fields(chapter: Chapter, label: str) -> SectionFields:
+    """Return what a record keeps of a section that an exercise of `chapter` points to."""
+    return {
+        "section": chapter.sections[label],
+        "section_label": label,
+        "section_page": chapter.pages.get(label, ""),
+    }
 
 
 def status_of(exercises: tuple[ExerciseRecord, ...]) -> Verdict:
@@ -90,10 +156,20 @@ def cut_all(sentences: Iterable[str]) -> tuple[str, ...]:
     return tuple(map(cut, first))
 
 
-def _exercise(fields: dict[str, Any]) -> ExerciseRecord:
+def _known(kind: type, found: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that were found, if `kind` has all of them."""
+    unknown = found.keys() - {one.name for one in fields(kind)}
+    if unknown:
+        names = ", ".join(sorted(unknown))
+        raise UnknownRecord(_("fields that are not known here: {names}").format(names=names))
+    return found
+
+
+def _exercise(found: dict[str, Any]) -> ExerciseRecord:
+    _known(ExerciseRecord, found)
     groups = tuple(
         GroupRecord(group["label"], group["points"], Verdict(group["status"]))
-        for group in fields.pop("groups")
+        for group in found.pop("groups")
     )
-    notes, verdict = tuple(fields.pop("notes")), Verdict(fields.pop("verdict"))
-    return ExerciseRecord(**fields, verdict=verdict, groups=groups, notes=notes)
+    notes, verdict = tuple(found.pop("notes")), Verdict(found.pop("verdict"))
+    return ExerciseRecord(**found, verdict=verdict, groups=groups, notes=notes)

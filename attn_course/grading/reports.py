@@ -1,6 +1,8 @@
 """What comes out: a table of points, all results as JSON, a page for each learner, a summary.
 
-All of it is made of the gradebook alone, so it can be written again at any time.
+All of it is made of the gradebook alone, so it can be written again at any time. What was not
+judged is blank and has a reason; means are of what was judged. `grades.csv` has no times, so that
+two runs over the same notebooks give the same file.
 """
 
 import csv
@@ -15,26 +17,34 @@ from typing import Any
 from attn_course.grading import folder
 from attn_course.grading.feedback_page import page
 from attn_course.grading.gradebook import Entry
+from attn_course.grading.report_options import ReportOptions
 from attn_course.grading.safe_names import cell, file_names, line
 from attn_course.practice.feedback import aligned
 from attn_course.practice.results import Verdict, in_words
 from attn_course.translate import _
 
-_COLUMNS = ("learner", "chapter", "points", "max_points", "percent", "status", "seconds")
-_FORMAT = 1
+_COLUMNS = ("learner", "chapter", "points", "max_points", "percent", "status", "reason")
+_FORMAT = 2
+_DEFAULTS = ReportOptions()
 
 
-def write_all(out: Path, entries: Sequence[Entry], seed: int, notices: Sequence[str]) -> None:
+def write_all(
+    out: Path,
+    entries: Sequence[Entry],
+    seed: int,
+    notices: Sequence[str],
+    options: ReportOptions = _DEFAULTS,
+) -> None:
     """Write `grades.csv`, `results.json` and the feedback pages into the folder `out`."""
     names = file_names(entry.learner for entry in entries)
     for entry in entries:
         where = Path("feedback", names[entry.learner], f"{entry.chapter}.html")
-        folder.write(out, str(where), page(entry))
-    folder.write(out, "grades.csv", grades_csv(entries))
-    folder.write(out, "results.json", results_json(entries, seed, notices))
+        folder.write(out, str(where), page(entry, options))
+    folder.write(out, "grades.csv", grades_csv(entries, options))
+    folder.write(out, "results.json", results_json(entries, seed, notices, options))
 
 
-def grades_csv(entries: Sequence[Entry]) -> str:
+def grades_csv(entries: Sequence[Entry], options: ReportOptions = _DEFAULTS) -> str:
     """Return a line for each learner and chapter, with a column for each exercise."""
     ids = sorted(
         {one.id for entry in entries for one in entry.record.exercises}, key=_order(entries)
@@ -48,13 +58,13 @@ def grades_csv(entries: Sequence[Entry]) -> str:
         points = {one.id: one.points for one in entry.record.exercises}
         table.writerow(
             [
-                cell(entry.learner),
+                options.name(entry.learner),
                 entry.chapter,
-                entry.record.points,
+                options.points(entry.record),  # None is written as a blank
                 entry.record.max_points,
-                percent(entry),
+                options.percent(entry.record),
                 entry.record.status,
-                f"{entry.seconds:.3f}",
+                cell(entry.record.reason),
                 *(points.get(one, "") for one in ids),
                 *(cell(entry.record.runs) for _column in last),
             ]
@@ -62,46 +72,50 @@ def grades_csv(entries: Sequence[Entry]) -> str:
     return text.getvalue()
 
 
-def results_json(entries: Sequence[Entry], seed: int, notices: Sequence[str]) -> str:
+def results_json(
+    entries: Sequence[Entry],
+    seed: int,
+    notices: Sequence[str],
+    options: ReportOptions = _DEFAULTS,
+) -> str:
     """Return everything that is known, as JSON."""
     content = {
         "format": _FORMAT,
         "seed": seed,
         "notices": list(notices),
-        "results": [_as_dict(entry) for entry in entries],
+        "results": [_as_dict(entry, options) for entry in entries],
     }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
-def percent(entry: Entry) -> float:
-    """Return the share of the points, in percent."""
-    most = entry.record.max_points
-    return round(100 * entry.record.points / most, 1) if most else 0.0
-
-
-def problems(entries: Iterable[Entry]) -> list[str]:
-    """Return a line for each notebook that was not simply graded, or that has a message."""
+def problems(entries: Iterable[Entry], options: ReportOptions = _DEFAULTS) -> list[str]:
+    """Return a line for each notebook with points that met a fault, or that has a message."""
     return [
-        line(f"{entry.learner}  {entry.chapter}  {in_words(entry.record.status)}  {_why(entry)}")
+        _line(entry, _why(entry))
         for entry in entries
-        if entry.record.status is not Verdict.GRADED or entry.record.message
+        if options.points(entry.record) is not None
+        and (entry.record.status is not Verdict.GRADED or entry.record.message)
     ]
 
 
-def summary(entries: Sequence[Entry]) -> str:
+def blanks(entries: Iterable[Entry], options: ReportOptions = _DEFAULTS) -> list[str]:
+    """Return a line for each notebook that has no points: who, and why."""
+    words = _("Without points: {line}")
+    return [
+        line(words.format(line=_line(entry, entry.record.reason)))
+        for entry in entries
+        if options.points(entry.record) is None
+    ]
+
+
+def summary(entries: Sequence[Entry], options: ReportOptions = _DEFAULTS) -> str:
     """Return how the class did: for each chapter and exercise, and which mistakes are common."""
     by_chapter: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
-        if entry.record.status is not Verdict.NOTHING_HANDED_IN:
-            by_chapter[entry.chapter].append(entry)
+        by_chapter[entry.chapter].append(entry)
     lines: list[str] = []
     for chapter, of_chapter in sorted(by_chapter.items()):
-        mean = sum(percent(entry) for entry in of_chapter) / len(of_chapter)
-        lines.append(
-            _("{chapter}: notebooks {count}, mean {mean:.0f} %").format(
-                chapter=chapter, count=len(of_chapter), mean=mean
-            )
-        )
+        lines.append(_mean_line(chapter, of_chapter, options))
         lines += (
             aligned(_exercise_rows(of_chapter))
             if any(e.record.exercises for e in of_chapter)
@@ -109,6 +123,23 @@ def summary(entries: Sequence[Entry]) -> str:
         )
         lines += _runs_line(of_chapter)
     return "\n".join(lines)
+
+
+def _mean_line(chapter: str, entries: Sequence[Entry], options: ReportOptions) -> str:
+    """Return the mean of what was judged, and how much was not: a blank is no 0 in it."""
+    shares = [options.percent(entry.record) for entry in entries]
+    known = [share for share in shares if share is not None]
+    words = _(
+        "{chapter}: notebooks {count}, mean {mean:.0f} %, without points {blank} (not in the mean)"
+    )
+    if len(known) == len(shares):
+        words = _("{chapter}: notebooks {count}, mean {mean:.0f} %")
+    elif not known:
+        words = _("{chapter}: notebooks {count}, without points {blank}")
+    mean = sum(known) / len(known) if known else 0.0
+    return words.format(
+        chapter=chapter, count=len(known), mean=mean, blank=len(shares) - len(known)
+    )
 
 
 def _runs_line(entries: Sequence[Entry]) -> list[str]:
@@ -120,9 +151,11 @@ def _runs_line(entries: Sequence[Entry]) -> list[str]:
 def _exercise_rows(entries: Iterable[Entry]) -> list[tuple[str, ...]]:
     count: Counter[str] = Counter()
     passed: Counter[str] = Counter()
+    unjudged: Counter[str] = Counter()
     mistakes: dict[str, Counter[str]] = defaultdict(Counter)
     for one in (one for entry in entries for one in entry.record.exercises):
-        count[one.id] += 1
+        count[one.id] += one.is_judged
+        unjudged[one.id] += not one.is_judged
         passed[one.id] += one.verdict is Verdict.PASSED
         if one.mistake:
             mistakes[one.id][one.mistake] += 1
@@ -130,15 +163,21 @@ def _exercise_rows(entries: Iterable[Entry]) -> list[tuple[str, ...]]:
     for name in count:
         common = mistakes[name].most_common(1)
         words = _("most common mistake: {name} ({count})")
+        left = _("not judged {count}").format(count=unjudged[name]) if unjudged[name] else ""
         rows.append(
             (
                 " ",
                 name,
                 _("passed {passed} of {count}").format(passed=passed[name], count=count[name]),
+                *([left] if unjudged.total() else []),
                 words.format(name=common[0][0], count=common[0][1]) if common else "",
             )
         )
     return rows
+
+
+def _line(entry: Entry, why: str) -> str:
+    return line(f"{entry.learner}  {entry.chapter}  {in_words(entry.record.status)}  {why}")
 
 
 def _why(entry: Entry) -> str:
@@ -160,15 +199,16 @@ def _order(entries: Iterable[Entry]) -> Any:
     return lambda name: (*places[name], name)
 
 
-def _as_dict(entry: Entry) -> dict[str, Any]:
+def _as_dict(entry: Entry, options: ReportOptions) -> dict[str, Any]:
     fields = asdict(entry)
     record = fields.pop("record")
     return {
         "learner": fields.pop("learner"),
         "chapter": fields.pop("chapter"),
-        "points": entry.record.points,
+        "points": options.points(entry.record),
         "max_points": record.pop("max_points"),
-        "percent": percent(entry),
+        "percent": options.percent(entry.record),
+        "reason": entry.record.reason,
         **record,
         **fields,
     }

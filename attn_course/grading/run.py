@@ -15,7 +15,7 @@ from typing import Protocol
 
 from attn_course._progress import Progress
 from attn_course.grading import folder, intake, jobs
-from attn_course.grading.grade_one import Opens, grade_cells
+from attn_course.grading.grade_one import Opens, grade_cells, seed_of_submission
 from attn_course.grading.gradebook import Entry, Gradebook
 from attn_course.grading.instructor import version_of
 from attn_course.grading.intake import HandedIn, Intake, Unreadable
@@ -195,7 +195,8 @@ class _Run:
                 continue
             self._running[number] = one.name
             self._show_running()
-            yield Task(number, self._gradebook.seed, one.chapter, one.name, content)
+            seed = seed_of_submission(self._gradebook.seed, _storable(one.learner), content)
+            yield Task(number, seed, one.chapter, one.name, content)
 
     def _keep_unread(self, one: HandedIn, why: str) -> None:
         chapter = self._settings.chapters[one.chapter]
@@ -213,14 +214,13 @@ class _Run:
         self._keep(one, done.task.content, record, done.seconds)
 
     def _keep(self, one: HandedIn, content: bytes, record: Record, seconds: float) -> None:
-        if one.note:
-            record = replace(
-                record, message=cut(" ".join(filter(None, [one.note, record.message])))
-            )
+        chapter = self._settings.chapters[one.chapter]
+        message = " ".join(filter(None, [one.note, record.message]))
+        record = replace(record, title=chapter.title, message=cut(message))
         self._gradebook.add(
             Entry(
                 learner=_storable(one.learner),
-                chapter=self._settings.chapters[one.chapter].stem,
+                chapter=chapter.stem,
                 content=_hash(content),
                 checks=self._versions[one.chapter],
                 rung=self._settings.rung,

@@ -100,6 +100,12 @@ def _named(letter: str, reasons: str) -> Rung:
         line = _("Isolation: rung {letter} ({means}), since {reasons}.").format(
             letter=letter, means=means, reasons=reasons
         )
+    if Rung(letter).is_sandbox and not Rung(letter).has_bubblewrap:
+        line += " " + _(
+            "Without bubblewrap a submission can find out which files there are on this computer, "
+            "how large and how old (stat), and enter folders (chdir), though it can open none of "
+            "them."
+        )
     return Rung(letter, line)
 
 

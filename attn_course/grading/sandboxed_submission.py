@@ -1,5 +1,6 @@
 """One submission in the sandbox, seen from outside: requests, answers, and how it ended."""
 
+import math
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +38,6 @@ class SandboxedSubmission:
     ) -> None:
         self.verdict: Verdict | None = None
         self.problems: list[Problem] = []
-        self.seconds = 0.0  # spent on waiting for the child
         self.last_words = ""
         self._limits = limits
         self._worker = worker
@@ -57,7 +57,7 @@ class SandboxedSubmission:
         sources = [[cell.number, cell.source] for cell in cells if cell.kind == "code"]
         avoided = {name: list(words) for name, words in without.items()}
         payload = {"cells": sources, "names": list(names), "file": file, "without": avoided}
-        response = self.request("begin", payload)
+        response = self.request("begin", payload, self._limits.submission_seconds)
         if self.verdict is None and "value" in response:
             try:
                 self.problems = _problems(response["value"], names)
@@ -67,23 +67,24 @@ class SandboxedSubmission:
             sentence = _("The cells could not be run: {type}.").format(**response["raised"])
             self.problems = [Problem(frozenset(names), sentence)]
 
-    def request(self, op: str, payload: dict[str, Plain]) -> dict[str, Plain]:
-        """Carry out one request; after a verdict every answer is that verdict."""
+    def request(
+        self, op: str, payload: dict[str, Plain], seconds: float = math.inf
+    ) -> dict[str, Plain]:
+        """Carry out one request; after a verdict every answer is that verdict.
+
+        It may take as long as one call may, and no longer than `seconds`.
+        """
         if self._is_open:
-            left = self._limits.submission_seconds - self.seconds
-            seconds = min(self._limits.call_seconds, left)
-            started = time.monotonic()
+            allowed = min(self._limits.call_seconds, seconds)
             try:
-                answer = self._channel.ask([op, payload], seconds)
+                answer = self._channel.ask([op, payload], allowed)
                 return require_answer(answer, may_miss="name" in payload)
             except OutOfTime:
-                self._out_of_time(is_call=seconds < left)
+                self._out_of_time(is_call=allowed < seconds)
             except ProtocolBroken as fault:
                 self._breach(fault)
             except Gone:
                 self._ended()
-            finally:
-                self.seconds += time.monotonic() - started
         message = self.last_words or _("The submission was closed before.")
         return {"raised": {"type": str(self.verdict or "closed"), "message": message, "line": ""}}
 
@@ -111,13 +112,11 @@ class SandboxedSubmission:
             raise InfrastructureFault(f"no child could be made: {why} {failed}")
 
     def _out_of_time(self, is_call: bool) -> None:
+        # How much an exercise may take depends on the others, so no number is told.
+        sentence = _("It used up the time that there was for this exercise.")
         if is_call:
             sentence = _("It took longer than the {seconds:g} seconds allowed for one call.")
-            limit = self._limits.call_seconds
-        else:
-            sentence = _("All calls together took longer than the {seconds:g} seconds allowed.")
-            limit = self._limits.submission_seconds
-        self._judge(Verdict.TIMED_OUT, sentence.format(seconds=limit))
+        self._judge(Verdict.TIMED_OUT, sentence.format(seconds=self._limits.call_seconds))
 
     def _breach(self, fault: ProtocolBroken) -> None:
         sentence = _("What came back is no answer to what was asked: {why}.")

@@ -11,7 +11,9 @@ import ctypes
 import errno
 import platform
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 # name: its number on x86_64, on aarch64 (None: aarch64 has only the newer form of it)
 _ALLOWED: dict[str, tuple[int, int | None]] = {
@@ -60,6 +62,9 @@ _ALLOWED: dict[str, tuple[int, int | None]] = {
     **{"clock_gettime": (228, 113), "clock_getres": (229, 114), "nanosleep": (35, 101)},
     **{"clock_nanosleep": (230, 115), "getrandom": (318, 278)},
 }
+# What makes a process, or another program of one, besides `clone`; and what sets a filter.
+_STARTING = {"fork": (57, None), "vfork": (58, None), "execve": (59, 221), "execveat": (322, 281)}
+_SECCOMP = (317, 277)
 # Allowed with certain arguments only.
 _CLONE, _CLONE3, _TGKILL = (56, 220), (435, 435), (234, 131)
 _SENDTO, _RECVFROM = (44, 206), (45, 207)  # for the one socket that a submission is born with
@@ -119,16 +124,53 @@ def program(own_pid: int, more: Iterable[int] = ()) -> list[Instruction]:
     ]
 
 
+def program_against_processes() -> list[Instruction]:
+    """Return a filter to put on top of another: threads are allowed, processes and programs not."""
+    _machine, column = _MACHINES[platform.machine()]
+    starting = (numbers[column] for numbers in (*_STARTING.values(), _SECCOMP))
+    return [
+        _load(_NUMBER),
+        *_if_number_is((n for n in starting if n is not None), [_give(_REFUSE | errno.EPERM)]),
+        *_if_number_is([_CLONE3[column]], [_give(_REFUSE | errno.ENOSYS)]),
+        (_JUMP_IF_EQUAL, 1, 0, _CLONE[column]),
+        _give(_ALLOW),
+        _load(_ARGUMENTS),
+        (_AND, 0, 0, _CLONE_THREAD),
+        (_JUMP_IF_EQUAL, 0, 1, _CLONE_THREAD),
+        _give(_ALLOW),
+        _give(_REFUSE | errno.EPERM),
+    ]
+
+
 def install(filter_program: list[Instruction]) -> None:
-    """Put the filter before every system call of this process from now on, for good."""
+    """Put the filter before every system call of this thread from now on, for good."""
+    set_seccomp, filter_mode = 22, 2
+    with _described(filter_program) as described:
+        if _libc().prctl(set_seccomp, filter_mode, described, 0, 0):
+            raise OSError(ctypes.get_errno(), "the kernel takes no seccomp filter")
+
+
+def install_in_all_threads(filter_program: list[Instruction]) -> None:
+    """The same for all threads that there are: by a system call that others may have forbidden."""
+    _machine, column = _MACHINES[platform.machine()]
+    set_filter, in_all_threads = 1, 1
+    with _described(filter_program) as described:
+        if _libc().syscall(_SECCOMP[column], set_filter, in_all_threads, described):
+            raise OSError(ctypes.get_errno(), "the kernel takes no seccomp filter for all threads")
+
+
+@contextmanager
+def _described(filter_program: list[Instruction]) -> Iterator[Any]:
+    """Return what the kernel takes for a filter, which it copies."""
     code = b"".join(struct.pack("<HBBI", *instruction) for instruction in filter_program)
     buffer = ctypes.create_string_buffer(code, len(code))
     # struct sock_fprog: the number of instructions, and after padding the address of the first
     described = struct.pack("@HP", len(filter_program), ctypes.addressof(buffer))
-    libc = ctypes.CDLL(None, use_errno=True)
-    set_seccomp, filter_mode = 22, 2
-    if libc.prctl(set_seccomp, filter_mode, ctypes.create_string_buffer(described), 0, 0):
-        raise OSError(ctypes.get_errno(), "the kernel takes no seccomp filter")
+    yield ctypes.create_string_buffer(described)
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def _load(offset: int) -> Instruction:

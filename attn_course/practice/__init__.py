@@ -1,62 +1,102 @@
-"""What a learner touches: `check` an answer, see a chapter's exercises, `play` with a function.
+"""What a learner touches: `check` an answer, see where one stands, `play` with a function.
 
 An exercise notebook imports this module alone, so it must load at once: PyTorch, the reference
 and the widgets are imported when a function here first needs them.
 """
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from attn_course.translate import _
 
 if TYPE_CHECKING:
     from attn_course.practice.exercise import Exercise
-    from attn_course.practice.feedback import Feedback, Notice, Overview
+    from attn_course.practice.feedback import Feedback, Notice
+    from attn_course.practice.tables import Tables
 
-__all__ = ["check", "overview", "play"]
+__all__ = ["CELLS_MUST_PASS", "NotPassed", "check", "overview", "play", "summary"]
+
+
+class NotPassed(AssertionError):  # noqa: N818  (an answer is not right; nothing broke)
+    """An answer that is not right, where a cell must fail for it: see `pytest_plugin`."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython, and so nbval, shows in place of a traceback through this file."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 CELLS_MUST_PASS = "ATTN_COURSE_CELLS_MUST_PASS"  # set by the pytest plugin where nbval runs cells
 
 
-def check(exercise_id: Any, answer: Any) -> "Feedback | Notice":
+def check(exercise_id: Any, answer: Any, others: bool = True) -> "Feedback | Notice":
     """Check your answer: `practice.check("01.average_pooling", average_pooling)`.
 
     The last line of a cell shows the feedback. What you reached is remembered in the folder
-    `.attn-course` beside the notebook.
+    `.attn-course` next to the notebook. After green, other right ways to write it are there to
+    unfold; `others=False` leaves them out, and so does the setting of a class.
     """
     from attn_course.practice import exercises, feedback, progress
     from attn_course.practice.classroom import classroom
+    from attn_course.practice.notebook_cells import note_on_age
     from attn_course.practice.numbers import Misuse, exercise_named
     from attn_course.practice.report import report_of
+    from attn_course.practice.results import Verdict
+    from attn_course.practice.submission import FirstPrints
 
     if not isinstance(exercise_id, str):
-        return feedback.Notice(
+        return _not_checked(
             _('The name of the exercise comes first, in quotes: practice.check("01.name", name).')
         )
     try:
         exercise = exercise_named(exercise_id, exercises.chapters())
     except Misuse as fault:
-        return feedback.Notice(str(fault))
+        return _not_checked(str(fault))
     complaint = _wrong_sort_of_answer(exercise, answer)
     if complaint:
-        return feedback.Notice(complaint)
+        return _not_checked(complaint)
 
-    result = exercise.check(exercise.local(answer))
+    answers = FirstPrints(exercise.local(answer))
+    result = exercise.check(answers, closer=True)
+    if answers.printed:
+        print(answers.printed, end="")
     home = progress.home()
     remembered = progress.load(home)
     remembered.record(result)
-    report = report_of(result, with_solution=classroom(home).solutions)
-    return feedback.Feedback(report, notes=remembered.notes)
+    report = report_of(result, with_solution=others and classroom(home).solutions)
+    age = note_on_age(exercise.name, answer)
+    shown = feedback.Feedback(report, notes=[*([age] if age else []), *remembered.notes])
+    if os.environ.get(CELLS_MUST_PASS) and result.verdict is not Verdict.PASSED:
+        raise NotPassed(shown.text())
+    return shown
 
 
-def overview(chapter: str) -> "Overview | Notice":
-    """Show the exercises of a chapter as a table: `practice.overview("01")`."""
-    from attn_course.practice import exercises, feedback
+def overview(chapter: str) -> "Tables | Notice":
+    """Show the exercises of a chapter as a table: `practice.overview("01")`.
+
+    When you come back, it says where you stand: your best points, and how the last check went.
+    """
+    from attn_course.practice import exercises, feedback, progress, tables
     from attn_course.practice.numbers import Misuse, chapters_named
 
     try:
-        return feedback.Overview(chapters_named(str(chapter), exercises.chapters()))
+        found = chapters_named(str(chapter), exercises.chapters())
     except Misuse as fault:
         return feedback.Notice(str(fault))
+    if os.environ.get(CELLS_MUST_PASS):  # outputs are compared, and progress is another each time
+        return tables.overview(found)
+    return tables.overview(found, progress.load(progress.home()))
+
+
+def summary(chapter: str) -> "Tables | Notice":
+    """Show your points and what is missing, before you hand in: `practice.summary("01")`."""
+    from attn_course.practice import exercises, feedback, progress, tables
+    from attn_course.practice.numbers import Misuse, chapters_named
+
+    try:
+        found = chapters_named(str(chapter), exercises.chapters())
+    except Misuse as fault:
+        return feedback.Notice(str(fault))
+    return tables.summary(found, progress.load(progress.home()))
 
 
 def play(function: Any, **ranges: Any) -> Any:
@@ -68,6 +108,15 @@ def play(function: Any, **ranges: Any) -> Any:
     from attn_course.practice.sliders import sliders_for
 
     return sliders_for(function, ranges)
+
+
+def _not_checked(sentence: str) -> "Notice":
+    """Return why nothing could be checked; where a cell must pass, it fails with that."""
+    from attn_course.practice.feedback import Notice
+
+    if os.environ.get(CELLS_MUST_PASS):
+        raise NotPassed(sentence)
+    return Notice(sentence)
 
 
 def _wrong_sort_of_answer(exercise: "Exercise", answer: Any) -> str | None:

@@ -1,51 +1,76 @@
-"""The commands of a learner: check answers, see progress, get hints, put one back, begin.
+"""The commands of a learner: check answers, watch, see progress, get hints, put one back, begin.
 
 Everything heavy is imported by the command that needs it, so that `attn-course --help` answers
 at once.
 """
 
 import argparse
+import importlib.util
+import json
 import os
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
 from attn_course.practice.numbers import Misuse, exercise_named, ids_and_files
-from attn_course.practice.terminal import GOOD, OPEN, WRONG_USE, complain, quiet, show, unwritable
+from attn_course.practice.terminal import (
+    GOOD,
+    OPEN,
+    WRONG_USE,
+    complain,
+    in_quotes,
+    paint,
+    show,
+    unwritable,
+)
 from attn_course.translate import _
 
 if TYPE_CHECKING:
+    from attn_course.practice.checking import Checked
     from attn_course.practice.exercise import Exercise
     from attn_course.practice.progress import Progress
-    from attn_course.practice.results import Result
-    from attn_course.practice.selection import Answers
 
 
 def check(arguments: argparse.Namespace) -> int:
     """Check the asked exercises in the asked notebooks."""
     from attn_course.practice.exercises import chapters
 
-    wanted, files = ids_and_files(arguments.what, chapters())
-    codes = [_check_file(path, chosen) for path, chosen in _work(wanted, files)]
+    work = _work(*ids_and_files(arguments.what, chapters()))
+    if arguments.json:
+        return _check_as_json(work)
+    codes = [_check_file(path, chosen) for path, chosen in work]
     return max(codes)
 
 
-def progress(_arguments: argparse.Namespace) -> int:
+def watch(arguments: argparse.Namespace, pause: Callable[[float], None] = time.sleep) -> int:
+    """Check again whenever a notebook is saved."""
+    from attn_course.practice.checking import exercises_in
+    from attn_course.practice.exercises import chapters
+    from attn_course.practice.notebook import NotebookProblem
+    from attn_course.practice.watching import Watch
+
+    found = _work(*ids_and_files(arguments.what, chapters()))
+    try:
+        work = [(path, chosen or exercises_in(path)) for path, chosen in found]
+    except NotebookProblem as fault:
+        return complain(str(fault), OPEN)
+    return Watch(work, lambda path: _remembered(path.parent)).run(pause)
+
+
+def progress(arguments: argparse.Namespace) -> int:
     """Show what was reached."""
     from attn_course.practice.exercises import chapters
 
     remembered = _remembered_here()
-    known = chapters()
-    print(remembered.table(known))
+    if arguments.json:
+        _print_json(remembered.as_json(chapters()))
+        _print_notes(remembered.notes, sys.stderr)
+        return GOOD
+    print(remembered.table(chapters(), paint))
     _print_notes(remembered.notes)
-    done = all(
-        entry is not None and entry.best_points >= exercise.points
-        for chapter in known.values()
-        for exercise in chapter.exercises.values()
-        for entry in [remembered.entries.get(exercise.id)]
-    )
-    return GOOD if done else OPEN
+    return GOOD
 
 
 def hint(arguments: argparse.Namespace) -> int:
@@ -129,13 +154,21 @@ def start(arguments: argparse.Namespace) -> int:
         print(_("copied   {path}").format(path=path))
     for path in kept:
         print(_("kept     {path} (it was there already)").format(path=path))
-    print(_("Begin with: cd {folder} && jupyter lab").format(folder=_quoted(folder)))
+    if importlib.util.find_spec("jupyterlab") is None:
+        print(
+            _(
+                "JupyterLab is not installed here yet. "
+                "To install it: {python} -m pip install jupyterlab"
+            ).format(python=in_quotes(sys.executable))
+        )
+    print(_("Begin with: cd {folder} && jupyter lab").format(folder=in_quotes(folder)))
     return GOOD
 
 
 def solution(arguments: argparse.Namespace) -> int:
     """Show the solution of an exercise, with its explanation."""
     from attn_course.practice.classroom import classroom
+    from attn_course.practice.other_ways import other_ways
     from attn_course.practice.workspace import working_folder
 
     exercise = _exercise_named(arguments.exercise)
@@ -153,10 +186,16 @@ def solution(arguments: argparse.Namespace) -> int:
     if not arguments.yes and not _ask(question):
         return OPEN
     print(f"{exercise.title} ({exercise.id})\n")
-    print("\n".join(f"    {line}".rstrip() for line in exercise.solution.answer.split("\n")))
+    _print_code(exercise.solution.answer)
     if exercise.solution.explanation:
         print()
         show(exercise.solution.explanation)
+    others = other_ways(exercise)
+    if others:
+        print("\n" + _("Other right ways to write it:"))
+    for code in others:
+        print()
+        _print_code(code)
     return GOOD
 
 
@@ -182,29 +221,26 @@ def _work(
 
 
 def _check_file(path: Path, wanted: list["Exercise"] | None) -> int:
+    from attn_course.practice.checking import checked, exercises_in
     from attn_course.practice.notebook import NotebookProblem
     from attn_course.practice.results import Verdict
-    from attn_course.practice.selection import answers_from
 
-    os.environ.setdefault("MPLBACKEND", "Agg")  # a plot in an answer must not open a window
+    remembered = _remembered(path.parent)
+    found: list[Checked] = []
     try:
-        chosen = wanted or _exercises_in(path)
-        answers = answers_from(path, [exercise.name for exercise in chosen])
+        chosen = wanted or exercises_in(path)
+        for one in checked(path, chosen, remembered):
+            if not found:
+                print(f"{path}\n")
+            found.append(one)
+            _print_checked(one, at_length=len(chosen) == 1)
     except NotebookProblem as fault:
         return complain(str(fault), OPEN)
-    print(f"{path}\n")
-    remembered = _remembered(path.parent)
-    results = []
-    for exercise in chosen:
-        result = _check_one(exercise, answers, at_length=len(chosen) == 1)
-        results.append(result)
-        if result is not None:
-            remembered.record(result)
-    passed = sum(result is not None and result.verdict is Verdict.PASSED for result in results)
+    passed = sum(one.verdict is Verdict.PASSED for one in found)
     summary = _("Exercises passed: {passed} of {count}. Points: {points} of {most}.").format(
         passed=passed,
         count=len(chosen),
-        points=sum(result.points for result in results if result),
+        points=sum(one.points for one in found),
         most=sum(exercise.points for exercise in chosen),
     )
     print(f"\n{summary}")
@@ -212,55 +248,35 @@ def _check_file(path: Path, wanted: list["Exercise"] | None) -> int:
     return GOOD if passed == len(chosen) else OPEN
 
 
-def _check_one(exercise: "Exercise", answers: "Answers", at_length: bool) -> "Result | None":
-    """Check one exercise and print what came of it; None where there is no answer to check."""
-    from attn_course.practice.feedback import Feedback
-    from attn_course.practice.report import report_of
+def _print_checked(one: "Checked", at_length: bool) -> None:
     from attn_course.practice.results import Verdict
 
-    notes = answers.problems_of(exercise.name)
-    fields = {"title": exercise.title, "id": exercise.id, "name": exercise.name}
-    if exercise.name not in answers.values:
-        print(_("Not found: {title} ({id})").format(**fields))
-        _print_indented(notes)
-        if exercise.name in answers.undefined:
-            _print_indented([_("To put its cell back: attn-course reset {id}").format(**fields)])
-        return None
-    with quiet():
-        result = exercise.check(exercise.local(answers.values[exercise.name]))
-    if result.verdict is Verdict.TODO:
-        print(_("To do: {title} ({id})").format(**fields))
-    elif result.verdict is Verdict.PASSED and not at_length:
-        show(Feedback(report_of(result)).text().splitlines()[0])
+    if one.is_unwritten or (one.verdict is Verdict.PASSED and not at_length):
+        show(one.headline(paint))
     else:
-        show("\n" + Feedback(report_of(result)).text())
-    _print_indented(notes)
-    if result.verdict in (Verdict.FAILED, Verdict.ERROR):
-        print(_("Stuck? attn-course hint {id}").format(**fields) + "\n")
-    return result
+        show("\n" + one.text(paint))
+    print("".join(f"{line}\n" for line in one.advice()), end="")
+    if one.verdict in (Verdict.FAILED, Verdict.ERROR):
+        print()
 
 
-def _exercises_in(path: Path) -> list["Exercise"]:
-    """Return the exercises of the chapter that a notebook belongs to: by name, else by content."""
-    from attn_course.practice.exercises import chapters
-    from attn_course.practice.notebook import read_notebook
-    from attn_course.practice.numbers import chapter_of_file
-    from attn_course.practice.selection import defined_names
+def _check_as_json(work: Iterator[tuple[Path, list["Exercise"] | None]]) -> int:
+    from attn_course.practice.checking import FORMAT, exercises_in, file_as_json
+    from attn_course.practice.notebook import NotebookProblem
 
-    known = chapters()
-    cells = read_notebook(path).cells
-    named = chapter_of_file(path.name, known)
-    if named is not None:
-        return list(named.exercises.values())
-    defined = frozenset().union(*(defined_names(cell) for cell in cells if cell.kind == "code"))
-    for chapter in known.values():
-        if defined & set(chapter.exercises):
-            return list(chapter.exercises.values())
-    raise Misuse(
-        _("To which chapter does {path} belong? Say it: attn-course check NN {file}").format(
-            path=path, file=_quoted(path)
-        )
-    )
+    notebooks = []
+    for path, wanted in work:
+        remembered = _remembered(path.parent)
+        try:
+            chosen = wanted or exercises_in(path)
+        except NotebookProblem:
+            chosen = []  # the reason is told with the file
+        notebooks.append(file_as_json(path, chosen, remembered))
+        _print_notes(remembered.notes, sys.stderr)
+    points, most = (sum(one[key] for one in notebooks) for key in ("points", "max_points"))
+    _print_json({"format": FORMAT, "points": points, "max_points": most, "notebooks": notebooks})
+    is_good = all(one["verdict"] == "passed" for book in notebooks for one in book["exercises"])
+    return GOOD if is_good and not any(one["problem"] for one in notebooks) else OPEN
 
 
 # Folders, words
@@ -278,7 +294,7 @@ def _found_notebooks() -> dict[str, Path]:
             ).format(folder=Path.cwd())
         )
     for path in passed_over:
-        print(_("Passed over: {path} (name it to check it)").format(path=path))
+        print(_("Passed over: {path} (name it to check it)").format(path=path), file=sys.stderr)
     return found
 
 
@@ -320,15 +336,14 @@ def _ask(question: str) -> bool:
     return input(f"{question} [y/N] ").strip().lower() in ("y", "yes", _("y"), _("yes"))
 
 
-def _quoted(path: Path) -> str:
-    return f'"{path}"' if " " in str(path) else str(path)
+def _print_code(code: str) -> None:
+    print("\n".join(f"    {line}".rstrip() for line in code.split("\n")))
 
 
-def _print_indented(sentences: list[str]) -> None:
-    for sentence in sentences:
-        print(f"  {sentence}")
+def _print_json(content: dict[str, Any]) -> None:
+    print(json.dumps(content, indent=1, ensure_ascii=False))
 
 
-def _print_notes(notes: list[str]) -> None:
+def _print_notes(notes: list[str], file: TextIO | None = None) -> None:
     for note in notes:
-        print(note)
+        print(note, file=file)

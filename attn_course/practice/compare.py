@@ -4,7 +4,9 @@ Comparison is lenient where learners may differ (float32 or float64, list or arr
 PyTorch) and strict where an answer is wrong (shape, numbers, NaN).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from itertools import islice, permutations
 from reprlib import repr as short  # of a long thing only the ends
@@ -53,6 +55,35 @@ def same_but_for_nan(got: Plain, wanted: Plain) -> bool:
 
 def as_array(value: Any) -> np.ndarray | None:
     """Return a number, list, array or tensor as a NumPy array, or None where it is none."""
+    kept = _kept.get()
+    if kept is None or not isinstance(value, list | tuple):
+        return _converted(value)
+    if id(value) not in kept:
+        kept[id(value)] = value, _converted(value)
+    return kept[id(value)][1]
+
+
+@contextmanager
+def converting_once() -> Iterator[None]:
+    """Convert each list no more than once while this lasts: none may change in the meantime.
+
+    An answer of nested lists is compared with what every known mistake gives, and converting the
+    largest that can be handed over (see `wire`) takes a hundredth of a second or two.
+    """
+    before = _kept.set({})
+    try:
+        yield
+    finally:
+        _kept.reset(before)
+
+
+# By their ids, lists with what they were converted to. They are kept too, or ids would be reused.
+_kept: ContextVar[dict[int, tuple[Any, np.ndarray | None]] | None] = ContextVar(
+    "_kept", default=None
+)
+
+
+def _converted(value: Any) -> np.ndarray | None:
     if not _holds_numbers(value):
         return None
     try:
@@ -75,6 +106,8 @@ def _holds_numbers(value: Any) -> bool:
 
 def _array_difference(got: Plain, wanted: Plain) -> Difference | None:
     expected = np.asarray(wanted)
+    if got is None:
+        return Difference(_("It returns nothing: is there a `return`?"), got, wanted)
     array = as_array(got)
     if array is None:
         sentence = _("It is a {kind}; it should be an array of shape {shape}.")
@@ -116,6 +149,8 @@ def _tuple_difference(got: Plain, wanted: tuple[Plain, ...]) -> Difference | Non
             return None
         return _unequal(got, wanted)
     as_one_array = all(map(_is_number, wanted))  # three numbers may come so
+    if got is None:
+        return Difference(_("It returns nothing: is there a `return`?"), got, wanted)
     parts = _parts(got) if as_one_array or isinstance(got, list | tuple) else None
     if parts is None or len(parts) != len(wanted):
         sentence = _("It should be a tuple of {count} things.").format(count=len(wanted))

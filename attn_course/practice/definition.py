@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from attn_course.practice.wire import Plain
+from attn_course.practice.wire import Plain, pack
 
 
 class Case:
@@ -39,6 +39,14 @@ class Case:
     def __init__(self, *args: Plain, **kwargs: Plain) -> None:
         self.args = args
         self.kwargs = kwargs
+
+    def is_same_as(self, other: "Case") -> bool:
+        """Return whether the other case asks exactly the same."""
+        if len(self.args) != len(other.args) or self.kwargs.keys() != other.kwargs.keys():
+            return False
+        mine = [*self.args, *self.kwargs.values()]
+        theirs = [*other.args, *(other.kwargs[name] for name in self.kwargs)]
+        return all(pack(one) == pack(two) for one, two in zip(mine, theirs, strict=True))
 
 
 @dataclass(frozen=True)

@@ -184,9 +184,11 @@ class Exercise:
         """Return a submission that holds `answer` as this exercise's solution."""
         return LocalSubmission({self.name: answer})
 
-    def check(self, submission: Submission, seed: int | None = None) -> Result:
-        """Run every group of cases, on inputs drawn from `seed` (fresh ones by default)."""
-        return judging.check(self, submission, seed)
+    def check(
+        self, submission: Submission, seed: int | None = None, closer: bool = False
+    ) -> Result:
+        """Run every group of cases, as `judging.check` describes."""
+        return judging.check(self, submission, seed, closer)
 
     def named_arguments(self, case: Case) -> dict[str, Plain]:
         """Return the arguments of a case under the names that the exercise gives them."""

@@ -16,11 +16,12 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
-from attn_course.practice.exercise import Chapter, Solution, title_of
+from attn_course.practice.exercise import Solution
 from attn_course.practice.pictures import pictures
 from attn_course.practice.printing import argument_lines, print_alike
 from attn_course.practice.report import GroupReport, Report, Section
 from attn_course.practice.results import Difference, Failure, Verdict, in_words
+from attn_course.practice.terminal import Paint, plain, unpainted
 from attn_course.translate import _
 
 
@@ -47,14 +48,16 @@ class Feedback:
         self.report = report
         self.notes = tuple(notes)
 
-    def text(self) -> str:
+    def text(self, paint: Paint = plain) -> str:
         """Return the feedback for a terminal."""
         report = self.report
-        lines = [self._headline()]
+        lines = [paint(self._headline(), self._colour)]
         if report.mistake:
             lines += ["", f"[{_readable(report.mistake)}] {report.mistake_sentence}", ""]
+        if report.observations:
+            lines += ["", *report.observations, ""]
         if self._shows_groups:
-            lines += aligned([("", *_group_words(group), group.label) for group in report.groups])
+            lines += aligned([_group_row(group, paint) for group in report.groups])
         if report.failure:
             lines += ["", *_failure_text(report.failure)]
         if self._needs_reading:
@@ -62,7 +65,7 @@ class Feedback:
             words, page = _to_read(report.section), _built_page(report.section)
             lines += ["", f"{words} ({page})" if page else words]
         if self._shows_solution:
-            lines.append(_("One way to write it: attn-course solution {id}").format(id=report.id))
+            lines.append(_ways(report))
         return "\n".join([*lines, *self.notes])
 
     __repr__ = text
@@ -73,6 +76,9 @@ class Feedback:
         if report.mistake:
             tag = _small_tag(_readable(report.mistake))
             parts.append(f'<p style="margin:0.5em 0">{tag}{escape(report.mistake_sentence)}</p>')
+        parts += [
+            f'<p style="margin:0.5em 0">{inline(sentence)}</p>' for sentence in report.observations
+        ]
         if self._shows_groups:
             parts.append(_group_list(report.groups))
         if report.failure:
@@ -82,22 +88,23 @@ class Feedback:
             parts.append(_section_html(report.section))
         if self._shows_solution and report.solution:
             parts.append(_solution_html(report.solution))
+            parts += [_others_html(report.others)] if report.others else []
         parts += [_paragraph(note, small=True) for note in self.notes]
         return _box(self._colour, parts, label=report.title)
 
     @property
     def _colour(self) -> str:
-        unwritten = (Verdict.TODO, Verdict.MISSING)
-        colours = {Verdict.PASSED: "green", **dict.fromkeys(unwritten, "grey")}
-        return colours.get(self.report.verdict, "red")
+        return colour_of(self.report.verdict)
 
     def _headline(self) -> str:
         report = self.report
-        if report.verdict is Verdict.TODO:
+        if report.verdict is Verdict.TODO and not report.points:
             return _todo_line(report)
         fields = {"title": report.title, "points": report.points, "most": report.most}
         if report.verdict is Verdict.PASSED:
             return _("Passed: {title} (points: {points} of {most})").format(**fields)
+        if report.verdict is Verdict.TODO:
+            return _("Not finished: {title} (points: {points} of {most})").format(**fields)
         return _("Not yet: {title} (points: {points} of {most})").format(**fields)
 
     @property
@@ -114,60 +121,10 @@ class Feedback:
         return self.report.verdict is Verdict.PASSED and self.report.solution is not None
 
 
-class Overview:
-    """The exercises of a chapter as a table, or as one for each of its notebooks."""
-
-    def __init__(self, chapters: Sequence[Chapter]) -> None:
-        self.chapters = chapters
-
-    def text(self) -> str:
-        """Return the tables for a terminal."""
-        tables = (
-            [f"{one.number} {one.title}", *aligned([_overview_head(), *_overview_rows(one)])]
-            for one in self.chapters
-        )
-        return "\n\n".join("\n".join(table) for table in tables)
-
-    __repr__ = text
-
-    def _repr_html_(self) -> str:
-        return "".join(map(_overview_html, self.chapters))
-
-
-def _overview_html(chapter: Chapter) -> str:
-    cell = "padding:0.25em 0.9em 0.25em 0;text-align:left;vertical-align:top"
-    head = "".join(
-        f'<th scope="col" style="{cell};{_LINE_BELOW}">{escape(name)}</th>'
-        for name in _overview_head()
-    )
-    body = "".join(
-        "<tr>" + "".join(f'<td style="{cell}">{escape(item)}</td>' for item in row) + "</tr>"
-        for row in _overview_rows(chapter)
-    )
-    caption = escape(f"{chapter.number} {chapter.title}")
-    return (
-        f'<div style="overflow-x:auto"><table style="border-collapse:collapse;{_TEXT}">'
-        f'<caption style="text-align:left;font-weight:600">{caption}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
-
-
-def _overview_head() -> tuple[str, ...]:
-    return (_("Exercise"), _("Task"), _("Difficulty"), _("Minutes"), _("Points"))
-
-
-def _overview_rows(chapter: Chapter) -> list[tuple[str, ...]]:
-    levels = {1: _("easy"), 2: _("medium"), 3: _("hard")}
-    return [
-        (
-            exercise.title,
-            title_of(exercise.task),
-            levels[exercise.difficulty],
-            str(exercise.minutes),
-            str(exercise.points),
-        )
-        for exercise in chapter.exercises.values()
-    ]
+def colour_of(verdict: Verdict | None) -> str:
+    """Return the colour of a verdict; None: nothing was judged yet."""
+    unwritten = (Verdict.TODO, Verdict.MISSING, None)
+    return {Verdict.PASSED: "green", **dict.fromkeys(unwritten, "grey")}.get(verdict, "red")
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -183,7 +140,8 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _width(text: str) -> int:
     """Return the columns that a terminal needs: a Chinese character takes two."""
-    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+    shown = unpainted(text)
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in shown)
 
 
 # --- sentences -------------------------------------------------------------------------------
@@ -205,6 +163,15 @@ def _todo_line(report: Report) -> str:
     )
 
 
+def _ways(report: Report) -> str:
+    """Return where right answers are, for a terminal."""
+    if not report.others:
+        return _("One way to write it: attn-course solution {id}").format(id=report.id)
+    return _(
+        "One way to write it, and other right ways ({count}): attn-course solution {id}"
+    ).format(count=len(report.others), id=report.id)
+
+
 def _helpers(report: Report) -> list[str]:
     """Return a sentence about earlier answers that this one calls: they may be what is wrong."""
     if not report.uses:
@@ -215,7 +182,8 @@ def _helpers(report: Report) -> list[str]:
 
 def _readable(name: str) -> str:
     """Return the name of a function or class as words: `WithoutBias` is "without bias"."""
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).replace("_", " ")
+    parts = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
+    words = re.sub(parts, " ", name.replace("NaN", "Nan")).replace("_", " ")
     return words.lower()
 
 
@@ -224,6 +192,11 @@ def _group_words(group: GroupReport) -> tuple[str, str]:
     earned = group.points if group.verdict is Verdict.PASSED else 0
     points = _("{earned} of {most}").format(earned=earned, most=group.points)
     return in_words(group.verdict), points
+
+
+def _group_row(group: GroupReport, paint: Paint) -> tuple[str, ...]:
+    words, points = _group_words(group)
+    return "", paint(words, colour_of(group.verdict)), points, group.label
 
 
 def _to_read(section: Section) -> str:
@@ -251,6 +224,9 @@ def _failure_text(failure: Failure) -> list[str]:
     if failure.arguments:
         lines += [_("The smallest input on which it goes wrong:")]
         lines += _indented(argument_lines(failure.arguments))
+    if failure.parameters:
+        lines += [_("with these numbers as its parameters:")]
+        lines += _indented(argument_lines(failure.parameters))
     for title, numbers in _columns(failure.difference):
         lines += [title, *_indented([numbers])]
     return lines
@@ -278,8 +254,7 @@ def _indented(texts: Iterable[str]) -> list[str]:
 
 # --- HTML ------------------------------------------------------------------------------------
 
-_TEXT = "color:var(--jp-content-font-color1,inherit);font-size:var(--jp-content-font-size1,1em)"
-_LINE_BELOW = "border-bottom:1px solid rgba(128,128,128,0.5)"
+TEXT = "color:var(--jp-content-font-color1,inherit);font-size:var(--jp-content-font-size1,1em)"
 _CODE = (
     "margin:0.2em 0;padding:0.4em 0.6em;overflow-x:auto;white-space:pre;line-height:1.35;"
     "font-family:var(--jp-code-font-family,monospace);font-size:0.92em;"
@@ -295,7 +270,7 @@ def _box(colour: str, parts: Iterable[str], label: str = "") -> str:
     return (
         f'<div{name} class="attn-feedback attn-{colour}" style="border-left:5px solid {line};'
         f"padding:0.3em 0.9em;margin:0.3em 0;line-height:1.5;background:{tint};"
-        f'{_TEXT}">{"".join(parts)}</div>'
+        f'{TEXT}">{"".join(parts)}</div>'
     )
 
 
@@ -320,14 +295,21 @@ def _small_tag(words: str) -> str:
 
 def _group_list(groups: Iterable[GroupReport]) -> str:
     """Return a line for each group: a mark and a word, so that it does not rest on colour."""
-    marks = {Verdict.PASSED: "✓", Verdict.TODO: "·", Verdict.MISSING: "·"}
     rows = "".join(
-        f'<li style="margin:0"><span aria-hidden="true" style="display:inline-block;width:1.4em">'
-        f"{marks.get(group.verdict, '✗')}</span>{escape(group.label)}: "
+        f'<li style="margin:0">{mark_html(group.verdict)}{escape(group.label)}: '
         f"{escape(', '.join(_group_words(group)))}</li>"
         for group in groups
     )
     return f'<ul style="list-style:none;margin:0.2em 0;padding:0">{rows}</ul>'
+
+
+def mark_html(verdict: Verdict | None) -> str:
+    """Return a mark for a verdict, of a fixed width; None: nothing was judged yet."""
+    marks = {Verdict.PASSED: "✓", Verdict.TODO: "·", Verdict.MISSING: "·", None: "·"}
+    return (
+        '<span aria-hidden="true" style="display:inline-block;width:1.4em">'
+        f"{marks.get(verdict, '✗')}</span>"
+    )
 
 
 def _failure_html(failure: Failure) -> str:
@@ -337,6 +319,9 @@ def _failure_html(failure: Failure) -> str:
     if failure.arguments:
         parts.append(_paragraph(_("The smallest input on which it goes wrong:")))
         parts.append(_code("\n".join(argument_lines(failure.arguments))))
+    if failure.parameters:
+        parts.append(_paragraph(_("with these numbers as its parameters:")))
+        parts.append(_code("\n".join(argument_lines(failure.parameters))))
     if failure.difference is None:
         return "".join(parts)
     drawn = ("", "") if failure.difference.is_secret else pictures(failure.difference)
@@ -365,21 +350,35 @@ def _section_html(section: Section) -> str:
 
 def _solution_html(solution: Solution) -> str:
     """Return one right way to write it and why, folded."""
-    summary = escape(_("One way to write it, and why"))
-    style = "margin:0.4em 0"
+    inside = _code(solution.answer) + _prose(solution.explanation)
+    return _folded(_("One way to write it, and why"), inside)
+
+
+def _others_html(others: Sequence[str]) -> str:
+    """Return other right ways to write it, folded."""
+    summary = _("Other right ways to write it ({count})").format(count=len(others))
+    return _folded(summary, "".join(map(_code, others)))
+
+
+def _folded(summary: str, inside: str) -> str:
     return (
-        f'<details style="{style}"><summary style="cursor:pointer">{summary}</summary>'
-        f"{_code(solution.answer)}{_prose(solution.explanation)}</details>"
+        f'<details style="margin:0.4em 0"><summary style="cursor:pointer">{escape(summary)}'
+        f"</summary>{inside}</details>"
     )
 
 
 def _prose(markdown: str) -> str:
-    """Return simple Markdown as HTML: paragraphs, code and bold, and formulas as they are."""
+    """Return simple Markdown as HTML: paragraphs, code and emphasis, and formulas as they are."""
     paragraphs = re.split(r"\n\s*\n", markdown.strip())
-    texts = (escape(" ".join(paragraph.split("\n"))) for paragraph in paragraphs if paragraph)
-    coded = (re.sub(r"`(.+?)`", _inline_code, text) for text in texts)
-    marked = (re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", text) for text in coded)
-    return "".join(f'<p style="margin:0.3em 0">{text}</p>' for text in marked)
+    texts = (" ".join(paragraph.split("\n")) for paragraph in paragraphs if paragraph)
+    return "".join(f'<p style="margin:0.3em 0">{inline(text)}</p>' for text in texts)
+
+
+def inline(text: str) -> str:
+    """Return a line as HTML, escaped, its code, bold and italic words marked."""
+    coded = re.sub(r"`(.+?)`", _inline_code, escape(text))
+    bold = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", coded)
+    return re.sub(r"(?<![\w*])\*([^*\s][^*]*?)\*(?![\w*])", r"<em>\1</em>", bold)
 
 
 def _inline_code(found: re.Match[str]) -> str:

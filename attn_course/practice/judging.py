@@ -1,21 +1,30 @@
-"""How an answer is checked, and how a mistake gets its name.
+"""How an answer is checked: the submission is called on every case and compared with the reference.
 
-The submission is called on every case and compared with the reference. Where they differ, the
-known wrong answers are called on the same cases: the one that gives the learner's very outputs
-names the mistake. If it gives them on some cases only, or if NaN is all there is to go by, the
-name is a guess. The learner's source is never read.
+Where they differ, `naming` looks for a known mistake with the same outputs, `observations` for what
+can be seen without one, and `shrinking` for a smaller input that fails. The learner's source is
+never read.
 """
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attn_course.practice.compare import as_array, difference, hint_at, same, same_but_for_nan
+from attn_course.practice.compare import (
+    as_array,
+    converting_once,
+    difference,
+    hint_at,
+    same,
+)
 from attn_course.practice.definition import Case, Group
-from attn_course.practice.results import Failure, GroupResult, Mistake, Raised, Result, Verdict
+from attn_course.practice.naming import name_the_mistake
+from attn_course.practice.observations import Ask, observe
+from attn_course.practice.results import Failure, GroupResult, Raised, Result, Verdict
+from attn_course.practice.shrinking import shrunk
 from attn_course.practice.submission import Submission
 from attn_course.practice.wire import Plain
 from attn_course.translate import _
@@ -35,6 +44,7 @@ class Outcome:
     raised: Raised | None = None
     is_todo: bool = False
     is_missing: bool = False
+    parameters: dict[str, Plain] | None = None  # that were loaded into a module
 
     @property
     def is_answer(self) -> bool:
@@ -61,13 +71,39 @@ class Outcome:
         return self.agrees_with(other)
 
 
-def check(exercise: "Exercise", submission: Submission, seed: int | None = None) -> Result:
-    """Run every group of cases, on inputs drawn from `seed` (fresh ones by default)."""
-    drawn = drawn_cases(exercise, seed)
-    outcomes = (_outcome(exercise, submission, one, drawn.weights_seed) for one in drawn.cases)
-    got = dict(zip(drawn.cases, _until_unanswered(outcomes), strict=False))
+def check(
+    exercise: "Exercise", submission: Submission, seed: int | None = None, closer: bool = False
+) -> Result:
+    """Run every group of cases, on inputs drawn from `seed` (fresh ones by default).
+
+    With `closer`, a wrong answer is called a few times more, to say what can be seen in it and to
+    find a small input on which it fails.
+    """
+    with converting_once():
+        return _checked(exercise, submission, drawn_cases(exercise, seed), closer)
+
+
+def _checked(exercise: "Exercise", submission: Submission, drawn: "Drawn", closer: bool) -> Result:
+    ask = partial(_outcome, exercise, submission, weights_seed=drawn.weights_seed)
+    got = dict(zip(drawn.cases, _until_unanswered(map(ask, drawn.cases)), strict=False))
     results = tuple(_judge(exercise, group, cases, got, drawn) for group, cases in drawn.groups)
-    return Result(exercise, results, _name_the_mistake(got, results, drawn))
+    mistake = name_the_mistake(got, results, drawn)
+    if not closer or not any(result.failure for result in results):
+        return Result(exercise, results, mistake)
+    seen = observe(exercise, drawn, got, ask) if mistake is None else ()
+    return Result(exercise, _with_a_small_failure(results, drawn, got, ask), mistake, seen)
+
+
+def _with_a_small_failure(
+    results: tuple[GroupResult, ...], drawn: "Drawn", got: dict[Case, Outcome], ask: "Ask"
+) -> tuple[GroupResult, ...]:
+    """Return the results with the first failure, which is the one shown, on a smaller input."""
+    place = next(n for n, result in enumerate(results) if result.failure)
+    failure = results[place].failure
+    case = next(case for case in drawn.groups[place][1] if drawn.failure(case, got[case]))
+    assert failure is not None  # so `place` was found
+    small = shrunk(case, failure, lambda smaller: drawn.failure(smaller, ask(smaller)))
+    return (*results[:place], replace(results[place], failure=small), *results[place + 1 :])
 
 
 def _until_unanswered(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
@@ -79,9 +115,11 @@ def _until_unanswered(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
 
 
 def drawn_cases(exercise: "Exercise", seed: int | None) -> "Drawn":
-    """Return the cases of a seed; of the last seed they are kept, for a class that shares it.
+    """Return the cases of a seed; those of the last seed are kept, for the next submission.
 
-    Without a seed nothing is kept: a check must not repeat itself.
+    It has a seed of its own. But what takes longest to work out, such as training on the numbers
+    of the notebook, does not depend on the seed. Without a seed nothing is kept: a check must not
+    repeat itself.
     """
     kept = exercise.drawn
     same_groups = kept is not None and [group for group, _cases in kept.groups] == exercise.groups
@@ -90,6 +128,8 @@ def drawn_cases(exercise: "Exercise", seed: int | None) -> "Drawn":
     rng = np.random.default_rng(seed)
     groups = [(group, list(group.generate(rng))) for group in exercise.groups]
     drawn = Drawn(exercise, seed, groups, weights_seed=int(rng.integers(2**32)))
+    if kept is not None and same_groups:
+        drawn.take_over(kept)
     exercise.drawn = drawn if seed is not None else None
     return drawn
 
@@ -97,7 +137,7 @@ def drawn_cases(exercise: "Exercise", seed: int | None) -> "Drawn":
 class Drawn:
     """The cases of one seed, and what the reference and the known mistakes make of each.
 
-    That is worked out when it is first wanted, and once: a class of a thousand shares it.
+    That is worked out when it is first wanted, and once.
     """
 
     def __init__(
@@ -112,46 +152,76 @@ class Drawn:
         self.cases = [case for _group, cases in groups for case in cases]
         self.weights_seed = weights_seed  # for the weights loaded into modules
         self._exercise = exercise
-        self._outcomes: dict[tuple[str, Case], Outcome] = {}
+        self._outcomes: dict[Case, dict[str, Outcome]] = {}  # by case and by mistake
 
     def wanted(self, case: Case) -> Outcome:
         """Return what the reference makes of a case."""
-        outcome = self._outcome_of("", lambda: self._exercise.reference, case)
+        outcome = self._of_reference(case)
         assert outcome.raised is None, (
             f"the reference of {self._exercise.id} raised {outcome.raised}"
         )
         return outcome
 
+    def _of_reference(self, case: Case) -> Outcome:
+        return self._outcome_of("", lambda: self._exercise.reference, case)
+
     def of_mistake(self, known: "KnownMistake", case: Case) -> Outcome:
         """Return what a known mistake makes of a case."""
         return self._outcome_of(known.name, lambda: known.answer, case)
 
+    @property
+    def mistakes(self) -> "list[KnownMistake]":
+        """The known mistakes."""
+        return self._exercise.mistakes
+
     def mistakes_like(
         self,
         got: dict[Case, Outcome],
-        looked_at: list[list[Case]],
+        cases: list[Case],
         alike: Callable[[Outcome, Outcome], bool] = Outcome.agrees_with,
     ) -> "list[KnownMistake]":
         """Return the known mistakes that do as the submission did on all these cases."""
-        cases = [case for group in looked_at for case in group]
         return [
             known
-            for known in self._exercise.mistakes
+            for known in self.mistakes
             if all(case in got and alike(got[case], self.of_mistake(known, case)) for case in cases)
         ]
 
-    def only_nan_is_wrong(self, got: dict[Case, Outcome]) -> bool:
-        """Return whether all other numbers are right: many a mistake ends in NaN."""
-        return all(
-            same_but_for_nan(got[case].value, self.wanted(case).value) for case in self.cases
-        )
+    def failure(self, case: Case, outcome: Outcome) -> Failure | None:
+        """Return what is wrong with what a case brought; None where all is right.
+
+        Also None for a case that the reference can't digest: it was made smaller by too much.
+        """
+        wanted = self._of_reference(case)
+        if wanted.raised or not outcome.is_answer:
+            return None
+        arguments = self._exercise.named_arguments(case)
+        if outcome.raised:
+            return Failure(arguments, raised=outcome.raised, parameters=outcome.parameters)
+        # The right value is for the learner to find.
+        compare = hint_at if self._exercise.kind == "value" else difference
+        found = compare(outcome.value, wanted.value)
+        if found is None:
+            return None
+        return Failure(arguments, difference=found, parameters=outcome.parameters)
+
+    def take_over(self, before: "Drawn") -> None:
+        """Take over what is known already about cases that are the same as before.
+
+        But what a module gives depends on its weights, which are drawn too.
+        """
+        if self._exercise.kind == "module":
+            return
+        for old, new in zip(before.cases, self.cases, strict=False):
+            if old in before._outcomes and old.is_same_as(new):
+                self._outcomes[new] = before._outcomes[old]
 
     def _outcome_of(self, name: str, answer: Callable[[], Any], case: Case) -> Outcome:
-        if (name, case) not in self._outcomes:
+        known = self._outcomes.setdefault(case, {})
+        if name not in known:
             submission = self._exercise.local(answer())
-            outcome = _outcome(self._exercise, submission, case, self.weights_seed)
-            self._outcomes[name, case] = outcome
-        return self._outcomes[name, case]
+            known[name] = _outcome(self._exercise, submission, case, self.weights_seed)
+        return known[name]
 
 
 def _judge(
@@ -167,48 +237,12 @@ def _judge(
             nothing = any(one.is_missing for one in got.values())
             verdict = Verdict.MISSING if nothing else Verdict.TODO
             return GroupResult(group.label, group.points, verdict)
-        arguments = exercise.named_arguments(case)
-        if outcome.raised:
-            failure = Failure(arguments, raised=outcome.raised)
-            return GroupResult(group.label, group.points, Verdict.ERROR, failure)
-        # The right value is for the learner to find.
-        compare = hint_at if exercise.kind == "value" else difference
-        found = compare(outcome.value, drawn.wanted(case).value)
-        if found:
-            failure = Failure(arguments, difference=found)
-            return GroupResult(group.label, group.points, Verdict.FAILED, failure)
+        drawn.wanted(case)  # a reference that raises is our fault, whatever came
+        failure = drawn.failure(case, outcome)
+        if failure:
+            verdict = Verdict.ERROR if failure.raised else Verdict.FAILED
+            return GroupResult(group.label, group.points, verdict, failure)
     return GroupResult(group.label, group.points, Verdict.PASSED)
-
-
-def _name_the_mistake(
-    got: dict[Case, Outcome], results: tuple[GroupResult, ...], drawn: Drawn
-) -> Mistake | None:
-    """Return the known mistake that gives the same outputs as the submission.
-
-    On all cases. Or perhaps, if just one does: on all but for the words of an exception; on
-    those that passed and those of the first group that failed, for who made two mistakes; on
-    those that failed, for who made it in one place and not in another.
-    """
-    judged = list(zip(results, (cases for _group, cases in drawn.groups), strict=True))
-    passed = [cases for result, cases in judged if result.verdict is Verdict.PASSED]
-    failing = [cases for result, cases in judged if result.failure]
-    if not failing:
-        return None
-    alike = drawn.mistakes_like(got, [drawn.cases])
-    if alike:
-        return _recognised(alike[0], is_certain=not drawn.only_nan_is_wrong(got))
-    guesses = [
-        drawn.mistakes_like(got, [*passed, failing[0]]),
-        drawn.mistakes_like(got, failing),
-    ]
-    if not all(outcome.raised for outcome in got.values()):  # else there is nothing to go by
-        guesses.insert(0, drawn.mistakes_like(got, [drawn.cases], Outcome.resembles))
-    found = next((alike[0] for alike in guesses if len(alike) == 1), None)
-    return None if found is None else _recognised(found, is_certain=False)
-
-
-def _recognised(known: "KnownMistake", is_certain: bool) -> Mistake:
-    return Mistake(known.name, known.message, known.section, is_certain)
 
 
 # --- asking a submission ----------------------------------------------------------------------
@@ -240,20 +274,29 @@ def _module_outcome(name: str, submission: Submission, case: Case, weights_seed:
         sentence = _("its parameters are not tensors of a reasonable size")
         return Outcome(raised=Raised("TypeError", sentence))
     rng = np.random.default_rng(weights_seed)
-    weights = {name: rng.normal(size=shape) for name, shape in sorted(shapes.items())}
+    # Rounded, so that a learner can redo an example with them.
+    weights = {name: _rounded(rng.normal(size=shape)) for name, shape in sorted(shapes.items())}
     loaded = _ask(submission, "load", module=module, parameters=weights)
     output = _ask(submission, "forward", module=module, args=case.args)
     if loaded.raised or output.raised or output.is_todo:
-        return loaded if loaded.raised else output
+        return replace(loaded if loaded.raised else output, parameters=weights)
     found = {"parameters": shapes, "output": output.value, "gradients": {}}
     several = isinstance(output.value, list | tuple) and len(output.value) > 0
     first = as_array(output.value[0] if several else output.value)
     # No array came out, or a giant one: there is nothing to take the gradient of.
     if first is None or first.size > _MOST_NUMBERS:
-        return Outcome(found)
+        return Outcome(found, parameters=weights)
     cotangent = rng.normal(size=first.shape).astype(np.float32)
     gradients = _ask(submission, "vjp", module=module, args=case.args, cotangent=cotangent)
-    return gradients if gradients.raised else Outcome(found | {"gradients": gradients.value})
+    if gradients.raised:
+        return replace(gradients, parameters=weights)
+    return Outcome(found | {"gradients": gradients.value}, parameters=weights)
+
+
+def _rounded(numbers: np.ndarray) -> np.ndarray:
+    """Return numbers with one decimal, none of them 0: a parameter must matter."""
+    short = np.round(numbers, 1)
+    return np.where(short == 0, 0.3, short)
 
 
 def _ask(submission: Submission, op: str, **payload: Plain) -> Outcome:

@@ -80,7 +80,7 @@ def exercise_named(word: str, known: Known) -> "Exercise":
         names = list(dict.fromkeys(one.name for one in _exercises(meant)))
         raise Misuse(
             _("Chapter {number} has no exercise {name!r}; it has: {known}.{meant}").format(
-                number=number, name=name, known=", ".join(names), meant=_did_you_mean(name, names)
+                number=number, name=name, known=", ".join(names), meant=did_you_mean(name, names)
             )
         )
     if len(found) > 1 and found[0].chapter.number != _in_full(number):
@@ -105,7 +105,7 @@ def _named_alone(name: str, known: Known) -> "Exercise":
         raise Misuse(
             _(
                 "There is no exercise {name!r}.{meant} `attn-course progress` lists them all."
-            ).format(name=name, meant=_did_you_mean(name, [one.name for one in every]))
+            ).format(name=name, meant=did_you_mean(name, [one.name for one in every]))
         )
     return found[0]
 
@@ -146,7 +146,8 @@ def _digits(number: str) -> str:
     return number.rstrip("abcdefghijklmnopqrstuvwxyz")
 
 
-def _did_you_mean(name: str, names: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return a question for who mistyped one of `names`, after a space; or nothing."""
     like = get_close_matches(name, list(names), n=1)
     return _(" Did you mean {like}?").format(like=like[0]) if like else ""
 

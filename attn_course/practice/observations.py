@@ -39,6 +39,7 @@ class Seen:
     arguments: dict[str, Plain]
     got: np.ndarray
     wanted: np.ndarray
+    subject: str = ""  # what sentences are about: "Your answer", "Part 2 of your answer"
 
     @property
     def is_right(self) -> bool:
@@ -57,10 +58,12 @@ def observe(
         if cut:
             return tuple(cut[:_MOST_SAID])
     seen = _seen(exercise, drawn, got)
-    if not seen or all(one.is_right for one in seen):
-        return ()
-    with np.errstate(all="ignore"):
-        said = list(_said(exercise, drawn, got, seen, ask))
+    said: list[str] = []
+    if seen and not all(one.is_right for one in seen):
+        with np.errstate(all="ignore"):
+            said += _said(exercise, drawn, got, seen, ask)
+    said += _only_batches(exercise, drawn, got)
+    said += _only_one_group(drawn, got)
     return tuple(dict.fromkeys(said))[:_MOST_SAID]
 
 
@@ -72,11 +75,17 @@ def _said(
     ask: Ask | None,
 ) -> Iterator[str]:
     """Yield what holds, the most telling first."""
+    yield from _unchanged(seen)
     if exercise.kind == "function":
         yield from _answers_to_another_question(exercise, got, drawn)
         if ask is not None:
             yield from _unused_arguments(exercise, drawn, got, ask)
-    for look in (_unchanged, _transposed, _factor, _sums, _only_somewhere, _only_batches):
+    # What one of these finds, another would only say in another way.
+    forms = (
+        list(look(seen)) for look in (_transposed, _factor, _offset, _function_of_it, _shifted)
+    )
+    yield from next((found for found in forms if found), [])
+    for look in (_sums, _only_somewhere, _only_at_the_edge):
         yield from look(seen)
 
 
@@ -87,7 +96,7 @@ def _seen(exercise: "Exercise", drawn: "Drawn", got: "dict[Case, Outcome]") -> l
     """Return the cases that brought arrays, reduced to the first part that differs anywhere."""
     answered = [case for case in drawn.cases if case in got and got[case].raised is None]
     place = _first_place(drawn, got, answered)
-    if place is None:
+    if place is None or place[:1] == ("parameters",):  # shapes: the difference says it all
         return []
     seen = []
     for case in answered:
@@ -95,8 +104,21 @@ def _seen(exercise: "Exercise", drawn: "Drawn", got: "dict[Case, Outcome]") -> l
         right = as_array(_part(drawn.wanted(case).value, place))
         if mine is None or right is None:
             return []
-        seen.append(Seen(case, exercise.named_arguments(case), mine, right))
+        seen.append(Seen(case, exercise.named_arguments(case), mine, right, _subject(place)))
     return seen
+
+
+def _subject(place: tuple[str | int, ...]) -> str:
+    """Return how a part of the answer is spoken of."""
+    if not place:
+        return _("Your answer")
+    if place[0] == "output":
+        return _("The output")
+    if place[0] == "gradients":
+        return _("The gradient of `{name}`").format(name=place[-1])
+    if isinstance(place[0], int):
+        return _("Part {number} of your answer").format(number=place[0] + 1)
+    return f"`{place[0]}`"
 
 
 def _first_place(
@@ -249,6 +271,8 @@ def _unused_arguments(
 ) -> Iterator[str]:
     """Yield the arguments that make no difference to the answer, where they should."""
     cases = [case for case in drawn.cases if case in got and got[case].raised is None]
+    if not all(_is_finite(got[case].value) for case in cases):
+        return  # NaN depends on nothing
     rng = np.random.default_rng(0)
     for place in range(len(cases[0].args) if cases else 0):
         tried = 0
@@ -267,6 +291,12 @@ def _unused_arguments(
         if tried >= 2:
             name = list(exercise.named_arguments(cases[0]))[place]
             yield _("Your answer does not depend on `{name}`.").format(name=name)
+
+
+def _is_finite(value: Plain) -> bool:
+    parts = value if isinstance(value, list | tuple) else [value]
+    arrays = [as_array(part) for part in parts]
+    return all(array is None or bool(np.isfinite(array).all()) for array in arrays)
 
 
 def _with_another(case: Case, place: int, rng: np.random.Generator) -> Case | None:
@@ -294,14 +324,16 @@ def _unchanged(seen: list[Seen]) -> Iterator[str]:
         if as_array(value) is None or not np.shape(value):
             continue
         if all(same(one.got, one.arguments[name]) for one in seen):
-            yield _("Your answer is `{name}`, just as it came.").format(name=name)
+            sentence = _("{subject} is `{name}`, just as it came.")
+            yield sentence.format(subject=seen[0].subject, name=name)
 
 
 def _transposed(seen: list[Seen]) -> Iterator[str]:
     if all(one.wanted.ndim > 1 for one in seen):
         turned = (np.swapaxes(one.wanted, -2, -1) for one in seen)
         if all(same(one.got, right) for one, right in zip(seen, turned, strict=True)):
-            yield _("Your answer is the right one with rows and columns exchanged.")
+            sentence = _("{subject} is the right one with rows and columns exchanged.")
+            yield sentence.format(subject=seen[0].subject)
 
 
 def _factor(seen: list[Seen]) -> Iterator[str]:
@@ -312,16 +344,16 @@ def _factor(seen: list[Seen]) -> Iterator[str]:
     factors = [ratio for ratio in ratios if ratio is not None]
     if np.allclose(factors, factors[0], rtol=1e-4):
         if np.isclose(factors[0], -1, rtol=1e-4):
-            yield _("Your answer is the right one with the wrong sign.")
+            yield _("{subject} has the wrong sign.").format(subject=seen[0].subject)
         else:
-            sentence = _("Your answer is the right one times {factor:.4g}, in every case.")
-            yield sentence.format(factor=factors[0])
+            sentence = _("{subject} is the right one times {factor:.4g}, in every case.")
+            yield sentence.format(subject=seen[0].subject, factor=factors[0])
         return
     for words, size in _sizes(seen):
         for form, value in _FORMS:
             if np.allclose(factors, [value(one) for one in size], rtol=1e-4):
-                yield _("Your answer is the right one times {form}.").format(
-                    form=form.format(n=words)
+                yield _("{subject} is the right one times {form}.").format(
+                    subject=seen[0].subject, form=form.format(n=words)
                 )
                 return
 
@@ -353,7 +385,7 @@ def _sizes(seen: list[Seen]) -> Iterator[tuple[str, list[int]]]:
             continue
         for axis in range(-1, -1 - value.ndim, -1):
             sizes = [one.arguments[name].shape[axis] for one in seen if _has(one, name, axis)]
-            if len(sizes) == len(seen) and len(set(sizes)) > 1:
+            if len(sizes) == len(seen) and len(set(sizes)) > 1 and min(sizes) > 0:
                 yield f"{name}.shape[{axis}]", sizes
 
 
@@ -433,15 +465,149 @@ def _fitting(mask: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
         return None
 
 
-def _only_batches(seen: list[Seen]) -> Iterator[str]:
-    first = next((n for n, v in seen[0].arguments.items() if isinstance(v, np.ndarray)), None)
-    if first is None:
+def _only_at_the_edge(seen: list[Seen]) -> Iterator[str]:
+    """Yield the one row, column or diagonal in which alone numbers differ."""
+    wrong = [one for one in seen if not one.is_right]
+    if any(one.got.shape != one.wanted.shape or one.wanted.ndim < 2 for one in wrong):
         return
-    axes = {True: set[int](), False: set[int]()}
+    # One case, or two rows, may be wrong there by chance.
+    if len(wrong) < 2 or any(min(one.wanted.shape[-2:]) < 3 for one in wrong):
+        return
+    differs = [~np.isclose(one.got, one.wanted, _RTOL, _ATOL, equal_nan=True) for one in wrong]
+    places: tuple[tuple[str, Callable[[tuple[int, int]], np.ndarray]], ...] = (
+        (_("the last column"), lambda shape: np.arange(shape[1])[None, :] == shape[1] - 1),
+        (_("the first column"), lambda shape: np.arange(shape[1])[None, :] == 0),
+        (_("the last row"), lambda shape: np.arange(shape[0])[:, None] == shape[0] - 1),
+        (_("the first row"), lambda shape: np.arange(shape[0])[:, None] == 0),
+        (_("the diagonal"), lambda shape: np.eye(*shape, dtype=bool)),
+    )
+    for words, place in places:
+        if all(not (one & ~place(one.shape[-2:])).any() for one in differs):
+            sentence = _("{subject} is wrong only in {place}.")
+            yield sentence.format(subject=seen[0].subject, place=words)
+            return
+
+
+def _offset(seen: list[Seen]) -> Iterator[str]:
+    """Yield by what all numbers are too large, where that is the same for all of them."""
+    apart = []
     for one in seen:
-        axes[one.is_right].add(np.ndim(one.arguments[first]))
+        if one.got.shape != one.wanted.shape or not one.got.size:
+            return
+        apart.append(one.got.astype(float) - one.wanted.astype(float))
+    off = float(np.median(np.concatenate([part.ravel() for part in apart])))
+    same_everywhere = all(np.allclose(part, off, rtol=0, atol=1e-5) for part in apart)
+    if np.isfinite(off) and abs(off) > 1e-4 and same_everywhere:
+        sentence = _("{subject} is too large by {off:.4g}, everywhere.")
+        if off < 0:
+            sentence = _("{subject} is too small by {off:.4g}, everywhere.")
+        yield sentence.format(subject=seen[0].subject, off=abs(off))
+
+
+def _softmax(array: np.ndarray, axis: int) -> np.ndarray:
+    exponentials = np.exp(array - array.max(axis=axis, keepdims=True))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+def _shares(array: np.ndarray, axis: int) -> np.ndarray:
+    return array / array.sum(axis=axis, keepdims=True)
+
+
+def _function_of_it(seen: list[Seen]) -> Iterator[str]:
+    """Yield the step that is missing or too many: the right answer is a function of this one."""
+    steps: tuple[tuple[str, Callable[[np.ndarray], np.ndarray]], ...] = (
+        (_("the exponential"), np.exp),
+        (_("the logarithm"), np.log),
+        (_("the square"), np.square),
+        (_("the root"), np.sqrt),
+        (_("the absolute value"), np.abs),
+        (_("the reciprocal"), lambda x: 1 / x),
+        (_("the tanh"), np.tanh),
+        (_("the softmax along axis -1"), lambda x: _softmax(x, -1)),
+        (_("the softmax along axis -2"), lambda x: _softmax(x, -2)),
+        (_("the share along axis -1"), lambda x: _shares(x, -1)),
+        (_("the share along axis -2"), lambda x: _shares(x, -2)),
+        (_("the sum along axis -1"), lambda x: x.sum(axis=-1)),
+        (_("the sum along axis -2"), lambda x: x.sum(axis=-2)),
+        (_("the mean along axis -1"), lambda x: x.mean(axis=-1)),
+        (_("one minus that"), lambda x: 1 - x),
+        (_("the nearest whole number"), np.round),
+        (_("the whole part"), np.trunc),
+    )
+    for words, step in steps:
+        if _holds(step, [(one.got, one.wanted) for one in seen]):
+            sentence = _("One step is missing: the right answer is {step} of yours.")
+            yield sentence.format(step=words)
+            return
+        if _holds(step, [(one.wanted, one.got) for one in seen]):
+            sentence = _("{subject} is {step} of the right one.")
+            yield sentence.format(subject=seen[0].subject, step=words)
+            return
+
+
+def _holds(
+    step: Callable[[np.ndarray], np.ndarray], pairs: list[tuple[np.ndarray, np.ndarray]]
+) -> bool:
+    """Return whether a step leads from the first to the second array of every pair."""
+    for start, end in pairs:
+        try:
+            reached = step(start.astype(float))
+        except (ValueError, IndexError):  # too few axes
+            return False
+        if reached.shape != end.shape or not np.isfinite(reached).all():
+            return False
+        if reached.ndim < start.ndim and reached.size == start.size:
+            return False  # an axis of one number too many is no sum
+        if not np.allclose(reached, end.astype(float), 1e-4, 1e-5):
+            return False
+    return True
+
+
+def _shifted(seen: list[Seen]) -> Iterator[str]:
+    """Yield along which axis the right numbers are one place off, or in reverse."""
+    for axis in (-1, -2):
+        if any(one.got.shape != one.wanted.shape or one.wanted.ndim < -axis for one in seen):
+            return
+        if any(one.wanted.shape[axis] < 2 for one in seen):
+            continue
+        if all(same(one.got, np.flip(one.wanted, axis)) for one in seen):
+            sentence = _("{subject} is the right one in reverse along axis {axis}.")
+            yield sentence.format(subject=seen[0].subject, axis=axis)
+        for steps in (1, -1):
+            if all(same(one.got, np.roll(one.wanted, steps, axis)) for one in seen):
+                sentence = _("{subject} is the right one shifted by one place along axis {axis}.")
+                yield sentence.format(subject=seen[0].subject, axis=axis)
+
+
+# --- which cases go wrong ---------------------------------------------------------------------
+
+
+def _only_batches(
+    exercise: "Exercise", drawn: "Drawn", got: "dict[Case, Outcome]"
+) -> Iterator[str]:
+    axes = {True: set[int](), False: set[int]()}
+    for case in drawn.cases:
+        first = next((value for value in case.args if hasattr(value, "shape")), None)
+        if case not in got or first is None:
+            return
+        axes[_is_right(case, drawn, got)].add(len(first.shape))
     if axes[True] and axes[False] and max(axes[True]) < min(axes[False]):
         yield _("Without a batch your answer is right; with one it is not.")
+
+
+def _only_one_group(drawn: "Drawn", got: "dict[Case, Outcome]") -> Iterator[str]:
+    """Yield the one group of cases that goes wrong, where all others are right."""
+    wrong = [
+        group.label
+        for group, cases in drawn.groups
+        if not all(case in got and _is_right(case, drawn, got) for case in cases)
+    ]
+    if len(wrong) == 1 and len(drawn.groups) > 1:
+        yield _("All else is right; only this is not: {label}.").format(label=wrong[0])
+
+
+def _is_right(case: Case, drawn: "Drawn", got: "dict[Case, Outcome]") -> bool:
+    return got[case].raised is None and same(got[case].value, drawn.wanted(case).value)
 
 
 # --- modules ---------------------------------------------------------------------------------

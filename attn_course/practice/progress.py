@@ -16,7 +16,7 @@ be written, the check works all the same and `Progress.notes` says so in a line.
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,12 +25,14 @@ from typing import Any
 from attn_course._files import replace_file
 from attn_course.practice import exercises
 from attn_course.practice.exercise import Chapter, Exercise
-from attn_course.practice.feedback import aligned
+from attn_course.practice.feedback import aligned, colour_of
 from attn_course.practice.numbers import current_id
 from attn_course.practice.results import Result, Verdict
+from attn_course.practice.terminal import Paint, plain
 from attn_course.translate import _
 
 _FORMAT = 1
+_JSON_FORMAT = 1  # of what `as_json` returns: it changes when a key goes or means something else
 _STATUSES = (Verdict.PASSED, Verdict.FAILED, Verdict.ERROR, Verdict.TODO)
 _BAR = 20  # characters
 
@@ -70,40 +72,91 @@ class Progress:
         self._save()
         return entry.hints, exercise.hints[entry.hints - 1]
 
-    def table(self, chapters: Mapping[str, Chapter]) -> str:
+    def table(self, chapters: Mapping[str, Chapter], paint: Paint = plain) -> str:
         """Return a table for each chapter: best points, a bar, and where each exercise stands."""
         lines: list[str] = []
         for chapter in chapters.values():
-            lines += [*self._chapter_lines(chapter), ""]
-        reached = sum(self._reached(chapter.exercises.values()) for chapter in chapters.values())
+            lines += [*self._chapter_lines(chapter, paint), ""]
+        reached = sum(map(self._points_in, chapters.values()))
         most = sum(chapter.points for chapter in chapters.values())
         return "\n".join([*lines, _total(_("In all"), reached, most)])
 
-    def _chapter_lines(self, chapter: Chapter) -> list[str]:
+    def as_json(self, chapters: Mapping[str, Chapter]) -> dict[str, Any]:
+        """Return the same for a program; an exercise that was never checked has no verdict."""
+        return {
+            "format": _JSON_FORMAT,
+            "points": sum(map(self._points_in, chapters.values())),
+            "max_points": sum(chapter.points for chapter in chapters.values()),
+            "chapters": [
+                {
+                    "number": chapter.number,
+                    "title": chapter.title,
+                    "points": self._points_in(chapter),
+                    "max_points": chapter.points,
+                    "exercises": [self._as_json(one) for one in chapter.exercises.values()],
+                }
+                for chapter in chapters.values()
+            ],
+        }
+
+    def _as_json(self, exercise: Exercise) -> dict[str, Any]:
+        entry, verdict = self.entries.get(exercise.id, Entry()), self.verdict_of(exercise)
+        return {
+            "id": exercise.id,
+            "title": exercise.title,
+            "verdict": verdict.value if verdict else None,
+            "points": self.points_of(exercise),
+            "max_points": exercise.points,
+            "attempts": entry.attempts,
+            "hints": entry.hints,
+            "checked": entry.checked or None,
+        }
+
+    def _chapter_lines(self, chapter: Chapter, paint: Paint) -> list[str]:
         rows = []
         for exercise in chapter.exercises.values():
-            entry = self.entries.get(exercise.id)
-            best = self._reached([exercise])
+            best = self.points_of(exercise)
             rows.append(
                 (
                     " ",
                     exercise.name,
                     _("{points} of {most}").format(points=best, most=exercise.points),
                     _bar(best, exercise.points),
-                    _words(entry),
+                    paint(self.words_of(exercise), colour_of(self.verdict_of(exercise))),
                 )
             )
         title = f"{chapter.number} {chapter.title}"
-        reached = self._reached(chapter.exercises.values())
-        return [_total(title, reached, chapter.points), *(aligned(rows) if rows else [])]
+        total = _total(title, self._points_in(chapter), chapter.points)
+        return [total, *(aligned(rows) if rows else [])]
 
-    def _reached(self, exercises: Iterable[Exercise]) -> int:
-        """Return the best points, at most those that can be earned today."""
-        return sum(
-            min(self.entries[exercise.id].best_points, exercise.points)
-            for exercise in exercises
-            if exercise.id in self.entries
-        )
+    def _points_in(self, chapter: Chapter) -> int:
+        return sum(map(self.points_of, chapter.exercises.values()))
+
+    def points_of(self, exercise: Exercise) -> int:
+        """Return the best points of an exercise, at most those that can be earned today."""
+        entry = self.entries.get(exercise.id)
+        return min(entry.best_points, exercise.points) if entry else 0
+
+    def verdict_of(self, exercise: Exercise) -> Verdict | None:
+        """Return how the last check of an exercise went, or None where there was none."""
+        entry = self.entries.get(exercise.id)
+        return Verdict(entry.status) if entry and entry.checked else None
+
+    def words_of(self, exercise: Exercise) -> str:
+        """Return how the last check of an exercise went, in words."""
+        words = {
+            None: _("not tried yet"),
+            Verdict.PASSED: _("passed"),
+            Verdict.FAILED: _("not yet"),
+            Verdict.ERROR: _("stopped with an error"),
+            Verdict.TODO: _("not written yet"),
+        }
+        return words[self.verdict_of(exercise)]
+
+    def is_done(self, exercise: Exercise) -> bool:
+        """Return whether all points were reached, and the last check was right too."""
+        is_full = self.points_of(exercise) == exercise.points
+        return is_full and self.verdict_of(exercise) is Verdict.PASSED
 
     def _entry(self, exercise: Exercise) -> Entry:
         return self.entries.setdefault(exercise.id, Entry())
@@ -202,15 +255,3 @@ def _bar(reached: int, most: int) -> str:
     """Return a bar of plain characters, which every terminal can print."""
     filled = _BAR * reached // most if most else 0
     return f"[{'#' * filled}{'-' * (_BAR - filled)}]"
-
-
-def _words(entry: Entry | None) -> str:
-    if entry is None or not entry.checked:
-        return _("not tried yet")
-    words = {
-        Verdict.PASSED: _("passed"),
-        Verdict.FAILED: _("not yet"),
-        Verdict.ERROR: _("stopped with an error"),
-        Verdict.TODO: _("not written yet"),
-    }
-    return words[Verdict(entry.status)]

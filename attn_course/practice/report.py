@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from attn_course.practice.exercise import Chapter, Solution
+from attn_course.practice.other_ways import other_ways
 from attn_course.practice.results import Failure, Result, Verdict
 
 
@@ -42,9 +43,11 @@ class Report:
     section: Section
     mistake: str = ""  # the name of a known mistake, and what there is to say about it
     mistake_sentence: str = ""
+    observations: tuple[str, ...] = ()  # what can be seen where no mistake is known
     failure: Failure | None = None
     uses: tuple[str, ...] = ()
     solution: Solution | None = None  # shown, folded, where all is right
+    others: tuple[str, ...] = ()  # other right ways to write it, shown below
     is_live: bool = True
 
     @property
@@ -56,6 +59,8 @@ class Report:
 def report_of(result: Result, with_solution: bool = False) -> Report:
     """Return the report of a check that was just made."""
     exercise, mistake = result.exercise, result.mistake
+    solution = exercise.solution if with_solution else None
+    is_right = result.verdict is Verdict.PASSED
     label = mistake.section if mistake else exercise.section
     return Report(
         id=exercise.id,
@@ -68,9 +73,11 @@ def report_of(result: Result, with_solution: bool = False) -> Report:
         section=section_of(exercise.chapter, label),
         mistake=mistake.name if mistake else "",
         mistake_sentence=mistake.sentence if mistake else "",
+        observations=result.observations,
         failure=result.failure,
         uses=exercise.uses,
-        solution=exercise.solution if with_solution else None,
+        solution=solution,
+        others=other_ways(exercise) if solution and is_right else (),
     )
 
 

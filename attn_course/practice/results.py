@@ -116,6 +116,7 @@ class Failure:
     arguments: dict[str, Plain]
     raised: Raised | None = None
     difference: Difference | None = None
+    parameters: dict[str, Plain] | None = None  # that the check loaded into a module
 
     @property
     def sentence(self) -> str:
@@ -159,6 +160,7 @@ class Result:
     exercise: "Exercise"
     groups: tuple[GroupResult, ...]
     mistake: Mistake | None
+    observations: tuple[str, ...] = ()  # what can be seen where no mistake is known
 
     @property
     def points(self) -> int:

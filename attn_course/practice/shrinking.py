@@ -5,31 +5,29 @@ shorter together in all arguments, and a size that builds a module is made small
 the reference can't digest is dropped, and so is whatever fails in another way.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from attn_course.practice.compare import as_array
 from attn_course.practice.definition import Case
 from attn_course.practice.results import Failure
 from attn_course.practice.wire import Plain
 
-if TYPE_CHECKING:
-    from attn_course.practice.exercise import Exercise
-
 Fails = Callable[[Case], Failure | None]
-_ENOUGH = 20  # numbers: so many can be looked through
 _SECONDS = 1.0
 _MOST_TRIALS = 200
 
 
-def shrunk(exercise: "Exercise", case: Case, failure: Failure, fails: Fails) -> Failure:
+def shrunk(case: Case, failure: Failure, fails: Fails) -> Failure:
     """Return the failure on the smallest case found that fails in the same way as `case`."""
     deadline, trials = time.monotonic() + _SECONDS, 0
     best, found = case, failure
     is_smaller = True
-    while is_smaller and count(best) > 2:
+    while is_smaller:
         is_smaller = False
         for smaller in _smaller(best):
             trials += 1
@@ -44,7 +42,7 @@ def shrunk(exercise: "Exercise", case: Case, failure: Failure, fails: Fails) -> 
 
 def count(case: Case) -> int:
     """Return how many numbers a case has."""
-    return sum(int(np.size(value)) for value in _arrays(case))
+    return sum(math.prod(value.shape) for value in _arrays(case))
 
 
 def _alike(one: Failure, other: Failure) -> bool:
@@ -59,9 +57,11 @@ def _alike(one: Failure, other: Failure) -> bool:
 def _kind(failure: Failure) -> tuple[Any, ...]:
     difference = failure.difference
     assert difference is not None  # whoever asks has looked
-    got, wanted = np.asarray(difference.got), np.asarray(difference.wanted)
+    got, wanted = as_array(difference.got), as_array(difference.wanted)
+    if got is None or wanted is None:  # a tuple with a part too few, say
+        return difference.place, type(difference.got).__name__, type(difference.wanted).__name__
     if difference.where is None:
-        return difference.place, "shape", np.ndim(got) - np.ndim(wanted)
+        return difference.place, "shape", got.ndim - wanted.ndim
     strange = bool(~np.isfinite(got.astype(float))[difference.where].all())
     return difference.place, "numbers", strange
 
@@ -83,6 +83,11 @@ def _smaller(case: Case) -> Iterator[Case]:
         for less in dict.fromkeys((1, 2, size // 2, size - 1)):
             if 0 < less < size:
                 yield _cut(case, size, less)
+    for name, value in case.kwargs.items():  # a width inside a module, which no input has
+        if type(value) is int and value > 1 and value not in sizes:
+            for less in dict.fromkeys((1, 2, value // 2)):
+                if less < value:
+                    yield Case(*case.args, **case.kwargs | {name: less})
 
 
 def _without_first_axis(case: Case, most: int) -> Case | None:

@@ -5,7 +5,9 @@ range input with a label. The rest (calling the function, catching what it draws
 """
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import anywidget
@@ -70,8 +72,25 @@ def sliders_for(
     if not callable(function) or not ranges:
         raise TypeError(_("Give a function and a range, as in play(draw, w=(0.1, 20.0))."))
     controls = {name: _slider(function, name, limits) for name, limits in ranges.items()}
-    output = ipywidgets.interactive_output(function, controls)
+    output = ipywidgets.interactive_output(partial(_call, function), controls)
     return ipywidgets.VBox([*controls.values(), output])
+
+
+def _call(function: Callable[..., Any], **values: Any) -> Any:
+    """Call the function; where it calls a stub, draw nothing and say so."""
+    before = set(_figures())
+    try:
+        return function(**values)
+    except NotImplementedError:
+        for number in set(_figures()) - before:  # half drawn, they would be shown all the same
+            sys.modules["matplotlib.pyplot"].close(number)
+        print(_("Not written yet: there is something to see when what this calls is written."))
+
+
+def _figures() -> list[int]:
+    """Return the numbers of the open figures."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    return pyplot.get_fignums() if pyplot else []
 
 
 def _slider(function: Callable[..., Any], name: str, limits: tuple[float, ...]) -> Slider:

@@ -23,6 +23,8 @@ import sysconfig
 import traceback
 import warnings
 from collections.abc import Mapping
+from contextlib import redirect_stdout
+from io import StringIO
 from typing import Any, Protocol
 
 import numpy as np
@@ -102,6 +104,25 @@ class LocalSubmission:
             name: np.zeros(tuple(parameter.shape)) if gradient is None else gradient.numpy()
             for (name, parameter), gradient in zip(named.items(), gradients, strict=True)
         }
+
+
+class FirstPrints:
+    """Another submission that prints once: what its first call with any output printed.
+
+    A check calls an answer many times, and a `print` left in it would fill the screen.
+    """
+
+    def __init__(self, inner: Submission) -> None:
+        self._inner = inner
+        self.printed = ""
+
+    def request(self, op: str, payload: dict[str, Plain]) -> dict[str, Plain]:
+        """Pass the request on; keep what it prints."""
+        printed = StringIO()
+        with redirect_stdout(printed):
+            response = self._inner.request(op, payload)
+        self.printed = self.printed or printed.getvalue()
+        return response
 
 
 class SerialisedSubmission:

@@ -2,11 +2,14 @@
 
 A submission may run in another process that nobody trusts. So a check hands over, and gets back,
 only None, bool, int, float, str, NumPy arrays, PyTorch tensors, and lists, tuples and dicts of
-these. `pack` writes such a value as msgpack with raw little-endian buffers; `unpack` reads it and
-refuses everything else. There is no pickle in either direction: reading runs no foreign code.
+these. A `Fraction` or `Decimal` arrives as a float. `pack` writes such a value as msgpack with raw
+little-endian buffers; `unpack` reads it and refuses everything else. There is no pickle in either
+direction: reading runs no foreign code.
 """
 
 import sys
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import msgpack
@@ -81,6 +84,8 @@ def _to_msgpack(value: Plain, depth: int) -> Any:
         return value
     if kind is int:
         return value if -(2**63) <= value < 2**64 else msgpack.ExtType(_BIG_INT, _digits(value))
+    if kind in (Fraction, Decimal):  # a learner who is asked for a fraction may well write one
+        return float(value)
     if isinstance(value, np.generic) and type(value.item()) is not kind:
         return _to_msgpack(value.item(), depth)
     if isinstance(value, list | tuple | dict) and len(value) > _LONGEST:

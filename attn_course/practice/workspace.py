@@ -195,9 +195,12 @@ def handout_readme(chapters: Mapping[str, Chapter]) -> str:
         "`python -m pip install attn-course jupyterlab`\n"
         "   (or the file that you were given: `python -m pip install FILE.whl jupyterlab`).\n"
         "2. Open the notebooks: `jupyter lab`\n"
-        "3. Fill in an answer and run the check in the cell below it.\n\n"
+        "3. Fill in an answer and run the check in the cell below it.\n"
+        '4. Before you hand in, run `practice.summary("{first}")` in a cell: '
+        "it says what is missing.\n\n"
         "In the terminal:\n\n"
         "- `attn-course check {first}` checks chapter {first}.\n"
+        "- `attn-course watch` checks again whenever you save, and goes on to the next exercise.\n"
         "- `attn-course progress` shows your points.\n"
         "- `attn-course hint {example}` gives the next hint for an exercise.\n"
         "- `attn-course reset {example}` begins an exercise again and keeps a backup.\n\n"

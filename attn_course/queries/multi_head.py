@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from attn_course._arrays import require_keys, require_mask, require_values
 from attn_course.alignment import softmax
 from attn_course.attention import Align, attend, with_broken
 from attn_course.learned_scores import make_score
@@ -87,6 +88,7 @@ class MultiHeadAttention(nn.Module):
         """
         if mask is not None and 1 < mask.ndim < queries.ndim:
             mask = mask[..., None, :, :]  # the same for all heads
+        _require_fit(queries, keys, values, mask)
         if self._kernel_fits and not need_weights:
             return self.W_O(self.merge(_fast(queries, keys, values, mask))), None
         contexts, weights = attend(queries, keys, values, self._score, self.align, mask)
@@ -111,6 +113,16 @@ class MultiHeadAttention(nn.Module):
         return torch.stack(each, dim=-3)  # (..., heads, q, k)
 
 
+def _require_fit(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> None:
+    """Raise where `attend` would: PyTorch's kernel adds a mask of numbers, and asks no more."""
+    require_values(keys, values)
+    batch = torch.broadcast_shapes(queries.shape[:-2], keys.shape[:-2])
+    scores = torch.empty((*batch, queries.shape[-2], keys.shape[-2]), device="meta")  # no memory
+    require_keys(scores, -1)
+    if mask is not None:
+        require_mask(mask, scores)
+
+
 def _fast(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
     """Return the contexts by PyTorch's fused kernel, which never builds the weights.
 
@@ -118,7 +130,14 @@ def _fast(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) ->
     never reaches a context, broken numbers are taken out before and put back where they belong.
     """
     if mask is None:
-        return scaled_dot_product_attention(queries, keys, values)
+        contexts = scaled_dot_product_attention(queries, keys, values)
+        # Some kernels drop NaN: a broken query spoils its own row, a broken key every row.
+        spoilt = (
+            queries.isnan().any(dim=-1, keepdim=True)
+            | keys.isnan().any(dim=(-2, -1))[..., None, None]
+        )
+        return contexts.masked_fill(spoilt, torch.nan)
+    mask = mask[None, :] if mask.ndim == 1 else mask  # (k,): the kernel wants rows
     whole_keys, whole_values = keys.isfinite(), values.isfinite()
     contexts = scaled_dot_product_attention(
         queries, keys.where(whole_keys, 0), values.where(whole_values, 0), attn_mask=mask

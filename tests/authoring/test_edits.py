@@ -105,6 +105,12 @@ def test_find_compares_token_by_token(old, text, wanted):
         ("f(a, b)", "f( a,b )", True),
         ("f(a)", "f(a) + 1", False),
         ("f(…)", "f(a) + f(b)", True),
+        ("f(…)", "f(a) + 1", False),
+        ("g(…)", "f(a)", False),
+        ("f(…) + 2", "f(a) + 1", False),
+        ("f(…, …)", "f(a)", False),
+        ("f(…, …)", "f(a, b)", True),
+        ("f(a)", "f(…)", False),
         ("… + 1", "f(a) + 1", True),
         ("f(…, 1)", "f(g(1, 1), 2)", False),
         ("f(…, 1)", "f(g(1, 1), 1)", True),
@@ -252,6 +258,10 @@ def test_a_deleted_line_inside_a_statement_is_no_statement():
     assert edited(text, [Edit("delete", "a,")], "x") == "x = f(\n    \n    b,\n)"
 
 
+def test_the_first_part_of_a_line_is_no_statement():
+    assert edited("x = f(a)", [Edit("delete", "x = f")], "x") == "(a)"
+
+
 def test_a_deleted_decorator_is_no_statement_and_a_decorated_function_is_one():
     text = "@cache\ndef f(x):\n    return x\n\n\ny = 1"
     assert dump(edited(text, [Edit("delete", "@cache")], "f")) == dump(
@@ -338,6 +348,13 @@ def test_a_line_near_a_block_on_one_line_takes_the_indentation_of_the_line():
         made = edited(text, [Edit(kind, "return 1", "x = 3")], "f").split("\n")
         assert made[at] == "    x = 3"
         ast.parse("\n".join(made))
+
+
+def test_blank_lines_around_what_is_inserted_go():
+    edit = Edit("after", "y", "\n\n  z = 2\n\n  z = 3\n\n")
+    assert edited("if x:\n  y = 1\nw = 0", [edit], "x") == (
+        "if x:\n  y = 1\n  z = 2\n\n  z = 3\nw = 0"
+    )
 
 
 def test_indentation_by_tabs_is_kept():

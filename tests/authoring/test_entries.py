@@ -69,7 +69,7 @@ def test_every_form_of_an_edit_is_understood(words, edit):
 
 
 def test_edits_follow_one_another_after_commas():
-    assert edits_in("`a` -> `b`, without `c`,insert `d` before `e` in `other`") == (
+    assert edits_in("`a` -> `b` , without `c`,insert `d` before `e` in `other`") == (
         Edit("replace", "a", "b"),
         Edit("delete", "c"),
         Edit("before", "e", "d", of="other"),
@@ -204,6 +204,32 @@ def test_an_edit_without_new_code_takes_the_next_code_block():
     )
     assert entry.message == "It begins wrongly."
     assert (following.name, following.line) == ("other", 119)
+
+
+def test_a_code_block_belongs_to_the_entry_before_it_and_a_name_may_follow_at_once():
+    first, second, third = entries_in(
+        """
+        first: the stub
+        : Message.
+
+        second: `a` ->
+        : Message.
+        ```python
+        b
+        ```
+        third: `c` -> `d`
+        : Message.
+        """
+    )
+    assert (first.edits, second.edits[0].new, third.edits[0].new) == ((), "b", "d")
+
+
+def test_spaces_at_the_ends_of_lines_do_not_matter():
+    text = "first: the stub  \n: Message.  \n   \nsecond: `a` -> `b`  \n: Another.\n \n"
+    entries, problems = read_entries(text, FIRST_LINE)
+    assert problems == []
+    assert [entry.message for entry in entries] == ["Message.", "Another."]
+    assert entries[0].whole == STUB
 
 
 def test_names_are_kept_as_they_are_written_and_in_order():
@@ -373,6 +399,20 @@ def test_a_message_after_a_blank_line_is_noticed_from_both_sides():
         Problem(101, "'a' has no message: it follows on the next line, after a colon"),
         Problem(103, "after a blank line `name: …` or a code block must follow, not ': Message.'"),
     ]
+
+
+def test_a_code_block_without_its_end_costs_only_its_own_entry():
+    names = ["a", "b", "c"]
+    text = "\n\n".join(f"{name}: the stub\n: Message." for name in names)
+    entries, problems = read_entries(f"{text}\n\n```\nx = 1", FIRST_LINE)
+    assert [entry.name for entry in entries] == ["a", "b"]
+    assert problems == [Problem(110, "this code block is not closed")]
+
+
+def test_a_long_line_is_cut_in_a_sentence():
+    (problem,) = problems_in("a long line " * 20)
+    assert problem.sentence.endswith(" a long …'")
+    assert len(problem.sentence) < 130
 
 
 def test_all_problems_of_a_cell_are_told_in_order_of_lines():

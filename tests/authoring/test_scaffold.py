@@ -37,7 +37,6 @@ def checkout(tmp_path, monkeypatch):
         (tmp_path / folder).mkdir()
         shutil.copy(ROOT / folder / f"{SOURCE}.md", tmp_path / folder)
     of_the_package = exercises.definition_of
-    before = files_below(exercises.FOLDER)
 
     def definition_of(stem, name):
         path = tmp_path / COMPILED / stem.partition("_")[2] / f"{name}.py"
@@ -47,8 +46,15 @@ def checkout(tmp_path, monkeypatch):
     monkeypatch.setattr(
         scaffold, "released_from", partial(released_from, definitions=definition_of)
     )
-    yield tmp_path
-    assert files_below(exercises.FOLDER) == before  # the course itself was left alone
+    for name in ("create_file", "replace_file"):
+        monkeypatch.setattr(scaffold, name, partial(below, tmp_path, getattr(scaffold, name)))
+    return tmp_path
+
+
+def below(folder: Path, write, path: Path, text: str) -> None:
+    """Write a file, if it leaves the course itself alone."""
+    assert path.is_relative_to(folder)
+    write(path, text)
 
 
 def exercise_in(checkout: Path, stem: str, name: str) -> Exercise:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from attn_course.authoring import edits, entries, source
+from attn_course.authoring.mutants import mutants_of
 from attn_course.authoring.source import (
     SourceProblems,
     book_sections,
@@ -36,9 +37,11 @@ kernelspec:
 
 # Exercises for a trial
 
-Run the next cell first.
+Run the next cell first. (What is between ### BEGIN SOLUTION and ### END SOLUTION is not for you.)
 
 ```{code-cell} python3
+:tags: [nbval-ignore-output]
+
 import numpy as np
 
 from attn_course import practice
@@ -73,6 +76,8 @@ practice.check("77.row_weights", row_weights)
 2. Divide by a sum.
    Which one?
 3. `scores / scores.sum(…)`
+
+   Along which axis?
 
 +++ {"tags": ["mistakes"]}
 
@@ -199,7 +204,7 @@ def test_a_source_is_read_into_its_exercises(path):
     assert first.hints == (
         "Look at the rows.",
         "Divide by a sum.\nWhich one?",
-        "`scores / scores.sum(…)`",
+        "`scores / scores.sum(…)`\n\nAlong which axis?",
     )
     assert first.explanation == "**Why.** Rows belong to queries.\n\nMore of the explanation."
     assert [entry.name for entry in first.mistakes] == ["columns", "not_scaled"]
@@ -220,6 +225,30 @@ def test_every_cell_knows_the_line_on_which_its_text_begins(path):
     chapter = read_chapter(path, SECTIONS)
     entry = chapter.exercises["mean_row"].mistakes[0]
     assert entry.line == line_of(SOURCE, "as_handed_out: the stub")
+
+
+def test_cells_with_the_same_text_have_lines_of_their_own(tmp_path):
+    path = tmp_path / NAME
+    cell = "```{code-cell} python3\nauthor: me\n```\n"  # which is in the front matter too
+    path.write_text(f"---\nauthor: me\n---\n\n{cell}\n{cell}", encoding="utf-8")
+    assert [one.line for one in read_cells(path)] == [6, 10]
+
+
+def test_cells_for_authors_are_told_apart(path):
+    kept = [cell.text.split("\n")[0] for cell in read_cells(path) if not cell.is_for_authors]
+    assert kept == [
+        "# Exercises for a trial",
+        "import numpy as np",
+        ROW_TASK,
+        ROW_ANSWER,
+        'practice.check("77.row_weights", row_weights)',
+        "## Count the rows",
+        BEGIN,
+        'practice.check("77.row_count", row_count)',
+        "## Find the bug",
+        "def mean_row(scores, values):",
+        'practice.check("77.mean_row", mean_row)',
+    ]
 
 
 def test_the_answer_is_what_a_learner_could_have_written(path):
@@ -288,10 +317,28 @@ def test_a_mistake_in_an_earlier_answer_is_part_of_the_program(path):
     assert "axis=-2" in program
 
 
+@pytest.mark.parametrize("name", ["row_weights", "row_count", "mean_row"])
+def test_many_programs_are_made_as_each_would_be_alone(path, name):
+    chapter = read_chapter(path, SECTIONS)
+    # One that does without an earlier answer keeps it here: the cells are read only once.
+    kept = [
+        one for one in mutants_of(chapter.exercises[name].answer) if one.kind != "call left out"
+    ]
+    assert kept
+    made = list(chapter.programs_with(name, [mutant.source for mutant in kept]))
+    alone = [chapter.program(name, {name: mutant.source}) for mutant in kept]
+    assert list(map(dumped, made)) == list(map(dumped, alone))
+
+
+def dumped(program: tuple[str, ...]) -> str:
+    return ast.dump(ast.parse("\n".join(program)))
+
+
 @pytest.mark.parametrize(
     ("line", "covered"),
     [
         ("    scores = 2 * scores", True),
+        ("    scores = ((2)\n        * scores)", True),
         ("    scores = f(1, scale) * scores", True),
         ("    scores = scale + scores", False),
     ],
@@ -400,7 +447,7 @@ SPOILT = [
         "the options of a code cell are no YAML",
         ":tags: [solution]",
         ":tags: [solution",
-        "```{code-cell} python3\n:tags",
+        "```{code-cell} python3\n:tags: [solution",
         "jupytext can't read this file: Code cell 9 at line {line} could not be read: "
         "Invalid YAML; while parsing a flow sequence",
     ),
@@ -410,6 +457,13 @@ SPOILT = [
         "kernelspec: [",
         "kernelspec: [",
         "jupytext can't read this file: while parsing a flow sequence",
+    ),
+    Spoilt(
+        "the tags of a code cell are no list",
+        ":tags: [solution]",
+        ":tags: 5",
+        "---",
+        "jupytext can't read this file: 5 is not of type 'array'",
     ),
     # tasks
     Spoilt(
@@ -715,8 +769,8 @@ SPOILT = [
     ),
     Spoilt(
         "there are hints before the first exercise",
-        "Run the next cell first.\n",
-        f"{HINTS}\n\n1. Run.\n\n+++\n\nRun the next cell first.\n",
+        "Run the next cell first.",
+        f"{HINTS}\n\n1. Run.\n\n+++\n\nRun the next cell first.",
         "1. Run.",
         "a cell tagged 'hints' before the first exercise",
     ),
@@ -803,6 +857,13 @@ SPOILT = [
         "the edits of 'not_scaled' are not understood: `drop `scores = scale * scores``. "
         "Write `old` -> `new`, without `old`, insert `new` before `old` (or after), the stub, "
         "or one `value`",
+    ),
+    Spoilt(
+        "an equivalent program lacks its reason",
+        ": A scale goes away in the division.\n",
+        "",
+        "scaled_by_another:",
+        "'scaled_by_another' has no message: it follows on the next line, after a colon",
     ),
     Spoilt(
         "a code block is not closed",

@@ -158,13 +158,11 @@ def test_mutants_of_the_solution_are_rejected(exercise):
 @each_exercise
 def test_there_are_three_mistakes_and_two_variants_at_least_with_names_and_messages(exercise):
     names = [known.name for known in exercise.mistakes]
-    messages = [known.message.strip() for known in exercise.mistakes]
     assert len(names) >= 3
     assert len(exercise.definition.variants) >= 2, "the solution itself does not count"
     assert len(exercise.variants) > len(exercise.definition.variants)
     assert len(set(names)) == len(names)
-    assert len(set(messages)) == len(messages), "two mistakes share a message"
-    assert all(messages)
+    assert all(known.message.strip() for known in exercise.mistakes)
 
 
 def test_the_names_of_exercises_are_unique_in_a_chapter_with_all_its_notebooks():
@@ -382,7 +380,7 @@ def test_what_a_learner_does_first_loads_neither_torch_nor_matplotlib(tmp_path, 
     assert json.loads(done.stdout.partition("FOUND")[2]) == {
         "start": [0, []],
         "hint": [0, []],
-        "progress": [1, []],
+        "progress": [0, []],
         "a right answer": ["passed", []],
         "a wrong answer": ["one_number_for_all_queries", []],
         "what is shown": [True, []],

@@ -1,7 +1,9 @@
 """`attn-course grade` from the outside: what it says, what it refuses, how it ends."""
 
 import argparse
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -78,10 +80,11 @@ def test_a_class_is_graded_and_summed_up(submissions, capsys):
 def test_a_file_that_is_no_notebook_has_its_line_and_shows_in_the_exit_code(submissions, capsys):
     hand_in("e\x1bve", b"nonsense")
     assert grade() == 1
-    out = capsys.readouterr().out
-    assert "e\\x1bve  88_fixture  unreadable  " in out
-    assert "\x1b" not in out
-    assert [one["points"] for one in results()["results"]] == [12, 10, 0]
+    said = capsys.readouterr()
+    assert "Without points: e\\x1bve  88_fixture  unreadable  " in said.err
+    assert "without points 1 (not in the mean)" in said.out
+    assert "\x1b" not in said.out + said.err
+    assert [one["points"] for one in results()["results"]] == [12, 10, None]
 
 
 def test_json_is_all_that_is_printed(submissions, capsys):
@@ -111,9 +114,106 @@ def test_a_learner_without_a_notebook_has_a_line_everywhere(submissions, capsys)
     Path("in/zoe").mkdir()
     assert grade("--export", "moodle") == 1
     line = "zoe  88_fixture  nothing handed in  There is no notebook of this chapter in the folder"
-    assert line in capsys.readouterr().out
-    assert [one["points"] for one in results()["results"]] == [12, 10, 0]
-    assert "zoe,0" in Path("out/moodle.csv").read_text()
+    assert f"Without points: {line}" in capsys.readouterr().err
+    assert [one["points"] for one in results()["results"]] == [12, 10, None]
+    assert "zoe,\r\n" in Path("out/moodle.csv").read_bytes().decode()
+
+
+def test_who_is_blank_is_said_where_only_json_is_printed(submissions, capsys):
+    Path("in/zoe").mkdir()
+    assert grade("--json") == 1
+    said = capsys.readouterr()
+    assert json.loads(said.out) == results()
+    assert "Without points: zoe  88_fixture  nothing handed in  " in said.err
+
+
+def test_what_is_missing_is_zero_where_it_is_asked_for(submissions, capsys):
+    Path("in/zoe").mkdir()
+    hand_in("eve", b"nonsense")
+    hand_in("ivy", notebook_bytes(squares="# the worker fails here"))
+    assert grade("--export", "moodle", "--missing", "zero") == 1
+    assert Path("out/moodle.csv").read_text().split() == [
+        *("username,88_fixture", "ann,12", "bob,10", "eve,0", "ivy,", "zoe,0")
+    ]
+    said = capsys.readouterr()
+    assert "88_fixture: notebooks 4, mean 46 %, without points 1" in said.out
+    assert "zoe  88_fixture  nothing handed in" in said.out
+    assert [line for line in said.err.splitlines() if "Without points" in line] == [
+        line for line in said.err.splitlines() if line.startswith("Without points: ivy  ")
+    ]
+    grade("--export", "moodle")
+    assert "zoe,\r\n" in Path("out/moodle.csv").read_bytes().decode()  # of one run, not kept
+
+
+def test_a_notebook_that_was_judged_in_part_needs_a_look(submissions, monkeypatch):
+    def stops(exercise, submission, seed=None):
+        raise KeyError("a mistake of ours")
+
+    monkeypatch.setattr("attn_course.practice.judging.check", stops)
+    assert grade() == 1
+    assert [one["points"] for one in results()["results"]] == [None, None]
+
+
+def test_a_later_file_that_can_not_be_read_needs_a_look(submissions, capsys):
+    assert grade() == 0
+    Path("in/ann/88_fixture.ipynb").write_bytes(b"")
+    assert grade() == 1
+    said = capsys.readouterr()
+    assert "ann  88_fixture  graded  A later file came on " in said.out
+    assert [one["points"] for one in results()["results"]] == [12, 10]
+
+
+def test_a_login_is_written_as_it_is_unless_it_is_for_spreadsheets(submissions):
+    hand_in("@eve", notebook_bytes())
+    assert grade("--export", "moodle") == 0
+    assert "\r\n@eve,12" in Path("out/moodle.csv").read_bytes().decode()
+    assert grade("--export", "moodle", "--spreadsheet-safe") == 0
+    assert "\r\n'@eve,12" in Path("out/moodle.csv").read_bytes().decode()
+
+
+# The book
+
+
+def book_of(*words):
+    return parsed("in", "--out", "out", *words).book
+
+
+def test_the_address_of_the_book_is_an_option_or_a_setting(monkeypatch):
+    monkeypatch.delenv("ATTN_COURSE_BOOK", raising=False)
+    assert book_of() == ""
+    monkeypatch.setenv("ATTN_COURSE_BOOK", "https://example.org/book")
+    assert book_of() == "https://example.org/book"
+    assert book_of("--book", "http://here") == "http://here"
+    assert book_of("--book", "") == ""
+
+
+def test_the_address_of_the_book_reaches_the_pages(submissions):
+    pages = '\nchapter.pages = {"rows": "07_rows"}\n'
+    Path("checks.py").write_text(Path(FIXTURE).read_text() + pages)
+    assert grade("--checks", "checks.py", "--book", "https://example.org/book") == 0
+    page = Path("out/feedback/bob/88_fixture.html")
+    assert 'href="https://example.org/book/07_rows.html#rows"' in page.read_text()
+    assert grade("--checks", "checks.py") == 0
+    assert "href=" not in page.read_text()  # a setting of one run, and not kept
+
+
+@pytest.mark.parametrize(
+    "book", ["javascript:alert(1)", "book", "/srv/book", "https://", "ftp://x"]
+)
+def test_what_is_no_address_of_a_book_is_refused(book, capsys, monkeypatch):
+    monkeypatch.setenv("ATTN_COURSE_BOOK", book)
+    for words in (["--book", book], []):
+        with pytest.raises(SystemExit) as leaving:
+            parsed("in", "--out", "out", *words)
+        assert leaving.value.code == 2
+        assert "is no address of a book" in capsys.readouterr().err
+
+
+def test_help_says_what_is_never_zero(capsys):
+    with pytest.raises(SystemExit):
+        parsed("--help")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "never for what the grader itself failed to judge" in said
 
 
 def test_without_a_sandbox_other_peoples_files_are_refused(submissions, monkeypatch, capsys):
@@ -232,15 +332,37 @@ def test_another_seed_is_refused_and_fresh_allows_it(submissions, capsys):
     assert results()["seed"] == 6
 
 
-def test_a_full_disk_has_a_sentence(submissions, monkeypatch, capsys):
-    def no_room(*_arguments):
-        raise OSError(28, "No space left on device", "out/grades.csv")
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [
+        (errno.ENOSPC, ": the disk is full. Make room"),
+        (errno.EDQUOT, ": the disk is full. Make room"),
+        (errno.EACCES, ": check the permissions"),
+        (errno.EROFS, ": check the permissions"),
+        (errno.EIO, ". What was graded before is kept"),
+    ],
+)
+def test_a_file_that_can_not_be_written_has_a_sentence(
+    submissions, monkeypatch, capsys, number, advice
+):
+    def refused(*_arguments):
+        raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr("attn_course.grading.reports.write_all", no_room)
+    monkeypatch.setattr("attn_course.grading.folder.os.replace", refused)
     assert grade() == 1
-    assert "out/grades.csv could not be written (No space left on device)" in (
-        capsys.readouterr().err
-    )
+    expected = "feedback/ann/88_fixture.html could not be written"
+    assert f"{expected} ({os.strerror(number)}){advice}" in capsys.readouterr().err
+
+
+def test_a_fault_that_is_about_no_file_has_a_sentence(submissions, monkeypatch, capsys):
+    def no_process(*_arguments):
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr("attn_course.grading.run.grade_folder", no_process)
+    assert grade() == 1
+    said = capsys.readouterr().err
+    assert "Stopped by the system (Resource temporarily unavailable)." in said
+    assert "written" not in said
 
 
 def test_control_c_says_how_to_go_on(submissions, monkeypatch, capsys):

@@ -4,6 +4,7 @@ import argparse
 import csv
 import json
 import os
+import platform
 import socket
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from attn_course.grading import fresh_kernel, reports, run, rungs, sandbox
 from attn_course.grading.fresh_kernel import NEEDED, FreshKernel, missing_packages
 from attn_course.grading.gradebook import Gradebook
 from attn_course.grading.ladder import Rung
-from attn_course.grading.limits import Limits
+from attn_course.grading.limits import Barriers, Limits
 from attn_course.grading.run import Settings, grade_folder, open_gradebook
 from tests.grading import fixture_chapter
 from tests.grading.available_rungs import run_as_nobody, rung_or_skip
@@ -120,6 +121,119 @@ def test_from_inside_nothing_can_be_reached(letter, answer, tmp_path):
         )
         assert FreshKernel(rung, LIMITS).run(file(attempts)) == answer
     assert target.exists() == (letter == "E")
+
+
+# Ten processes that hold 60 MB each, all at once: more than the memory that a notebook may have.
+FORKS = """
+import os
+full, done = os.pipe(), os.pipe()
+children = []
+for _ in range(10):
+    try:
+        child = os.fork()
+    except OSError:
+        break
+    if child == 0:
+        held = b"x" * (60 * 2**20)
+        os.write(full[1], b"x")
+        os.read(done[0], 1)
+        os._exit(0)
+    children.append(child)
+count = sum(len(os.read(full[0], 1)) for child in children)
+os.write(done[1], b"x" * count)
+for child in children:
+    os.waitpid(child, 0)
+if count:
+    raise AssertionError(f"{count} processes held {60 * count} MB")
+"""
+
+
+def test_many_processes_hold_no_more_memory_than_one():
+    assert runs(FORKS, limits=Limits(submission_seconds=60, memory_mb=256)) == "yes"
+
+
+def test_if_a_kernel_could_start_processes_they_would_hold_more_memory_than_one():
+    """The control: with this one wall away each has as much as the kernel itself."""
+    barriers = Barriers(one_process_kernel=False)
+    limits = Limits(submission_seconds=60, memory_mb=256)
+    answer = FreshKernel(rung_or_skip("A"), limits, barriers=barriers).run(file(FORKS))
+    assert answer == "no: cell 2: AssertionError: 10 processes held 600 MB"
+
+
+# Ways to a second process or another program that ask the kernel of the system, and not Python.
+WAYS = """
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+child, words = ctypes.c_int(), (ctypes.c_char_p * 2)(b"nothing", None)
+def spawn():
+    failed = libc.posix_spawn(ctypes.byref(child), b"/proc/self/exe", None, None, words, words)
+    return -1 if failed else child.value
+def execute():
+    libc.execv(b"/nothing", words)
+    return -1 if ctypes.get_errno() == errno.EPERM else 1
+ways = {
+    "fork": libc.fork,
+    "clone": lambda: libc.syscall(CLONE, 17, 0, 0, 0, 0),
+    "spawn": spawn,
+    "execute": execute,
+}
+found = []
+for name, way in ways.items():
+    made = way()
+    if made == 0:
+        os._exit(0)
+    if made > 0:
+        found.append(name)
+if found:
+    raise AssertionError(", ".join(found))
+"""
+
+
+@pytest.mark.parametrize(
+    ("is_forbidden", "answer"),
+    [(True, "yes"), (False, "no: cell 2: AssertionError: fork, clone, spawn, execute")],
+)
+def test_no_way_leads_to_a_second_process_unless_that_wall_is_away(is_forbidden, answer):
+    number = {"x86_64": 56, "aarch64": 220}[platform.machine()]
+    barriers = Barriers(one_process_kernel=is_forbidden)
+    kernel = FreshKernel(rung_or_skip("A"), LIMITS, barriers=barriers)
+    assert kernel.run(file(WAYS.replace("CLONE", str(number)))) == answer
+
+
+# The process that runs nbval is of the same user, and the kernel could write into its memory.
+WATCHED = """
+import os
+parent, filters = os.getppid(), set()
+for thread in os.listdir(f"/proc/{parent}/task"):
+    with open(f"/proc/{parent}/task/{thread}/status") as lines:
+        filters |= {line.split()[1] for line in lines if line.startswith("Seccomp_filters")}
+assert filters == {"3"}, filters
+"""
+
+
+def test_the_process_around_the_kernel_can_start_no_other_either():
+    assert runs(WATCHED) == "yes"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import subprocess; subprocess.run(['ls'])",
+        "import os; os.system('ls')",
+        "import os; os.fork()",
+        "import multiprocessing as m; m.get_context('fork').Process(target=print).start()",
+        "!ls",
+        "files = !ls",
+    ],
+)
+def test_a_notebook_that_starts_another_program_is_told_so(line):
+    answer = runs("1 + 1", line)
+    assert answer == "no: cell 3: PermissionError: a notebook can start no other program here"
+
+
+def test_threads_may_be_had():
+    source = "import threading\nt = threading.Thread(target=print)\nt.start()\nt.join()"
+    assert runs(source, "import torch\ntorch.ones(300, 300) @ torch.ones(300, 300)") == "yes"
 
 
 @pytest.mark.parametrize("letter", "CD")

@@ -1,16 +1,18 @@
 """One notebook: points for what is right, a sentence for what is wrong, a fault costs its own."""
 
+import copy
 import dataclasses
 import json
 import math
 from contextlib import contextmanager
+from itertools import permutations
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from attn_course.grading.feedback_page import page
-from attn_course.grading.grade_one import grade_cells, seed_of
+from attn_course.grading.grade_one import grade_cells, seed_of, seed_of_submission
 from attn_course.grading.gradebook import Entry
 from attn_course.grading.intake import cells_of
 from attn_course.grading.records import from_json
@@ -25,11 +27,10 @@ ROWS, SQUARES, NUMBER, STEP, LAYER = (f"88.{name}" for name in chapter.exercises
 MOST = {one.id: one.points for one in chapter.exercises.values()}
 
 
-def graded(sandbox=None, seed=7, clock=lambda: 0.0, **changes):
+def graded(sandbox=None, seed=7, of=chapter, **changes):
     cells = cells_of("n", notebook_bytes(**changes))
-    return grade_cells(
-        sandbox or FakeSandbox(), cells, chapter, seed, "n.ipynb", seconds=60, clock=clock
-    )
+    sandbox = sandbox or FakeSandbox()
+    return grade_cells(sandbox, cells, of, seed, "n.ipynb", seconds=60, clock=sandbox.clock)
 
 
 def points(record):
@@ -120,11 +121,11 @@ class SaysMissing(FakeSandbox):
         with super().open(cells, names, file, without) as submission:
             request, asked = submission.request, []
 
-            def lie(op, payload):
+            def lie(op, payload, seconds):
                 asked.extend([op] * (payload.get("name") == self._name))
                 if payload.get("name") == self._name and len(asked) >= self._first:
                     return {"missing": True}
-                return request(op, payload)
+                return request(op, payload, seconds)
 
             submission.request = lie
             yield submission
@@ -199,18 +200,126 @@ def test_a_fault_in_a_cell_costs_only_the_exercises_that_need_the_cell():
     assert sandbox.opened[1:] == [[name] for name in chapter.exercises]
 
 
-def test_no_child_is_begun_when_the_time_is_up():
-    ticks = iter([0.0, 0.0, 61.0])
-    faulty = f"{EXCEPTIONS}\ndef squares(x):\n    raise Loop"
-    record = graded(clock=lambda: next(ticks), squares=faulty)
+# Time
+
+
+def test_a_slow_answer_costs_its_own_exercise_alone():
+    sandbox = FakeSandbox(takes={"row_weights": 55.0}, call_seconds=100)  # and it has two cases
+    record = graded(sandbox)
+    assert points(record) == MOST | {ROWS: 1}  # the first, in its second try
+    assert verdicts(record) == dict.fromkeys(MOST, "passed") | {ROWS: "timed out"}
+    rest = [name for name in chapter.exercises if name != "row_weights"]
+    assert sandbox.opened == [list(chapter.exercises), rest, ["row_weights"]]
+
+
+def test_one_that_is_stopped_first_has_all_points_if_the_others_leave_it_enough_time():
+    record = graded(FakeSandbox(takes={"row_weights": 9.0}))  # 18 seconds; its share is 12
+    assert points(record) == MOST
+    assert record.status is Verdict.GRADED
+
+
+def with_exercises(names):
+    """Return the chapter with some of its exercises, in this order."""
+    made = copy.copy(chapter)
+    made.exercises = {name: chapter.exercises[name] for name in names}
+    return made
+
+
+@pytest.mark.parametrize(
+    ("needed", "done"),
+    [
+        ({"squares": 45, "how_many": 1, "train_step": 1}, {SQUARES, NUMBER, STEP}),
+        ({"squares": 99, "how_many": 1, "train_step": 1}, {NUMBER, STEP}),
+        ({"squares": 40, "train_step": 15}, {SQUARES, STEP}),
+        ({"squares": 50, "train_step": 15}, {STEP}),
+        ({"squares": 25, "how_many": 25, "train_step": 5}, {SQUARES, NUMBER, STEP}),
+        ({"squares": 26, "how_many": 24, "train_step": 5}, {SQUARES, NUMBER, STEP}),
+        ({"squares": 99, "how_many": 99, "train_step": 19}, {STEP}),
+    ],
+)
+def test_the_order_of_slow_answers_does_not_decide(needed, done):
+    for order in permutations(needed):
+        sandbox = FakeSandbox(takes=needed, call_seconds=1000)
+        record = graded(sandbox, of=with_exercises(order))
+        assert {one for one, verdict in verdicts(record).items() if verdict == "passed"} == done
+        assert sandbox.clock.now <= 1120, order
+
+
+@pytest.mark.parametrize("slow", [("squares", "how_many"), ("how_many", "squares")])
+def test_where_there_is_time_for_one_of_two_it_is_for_the_one_worth_more(slow):
+    others = [name for name in chapter.exercises if name not in slow]
+    sandbox = FakeSandbox(takes=dict.fromkeys(slow, 35), call_seconds=1000)
+    record = graded(sandbox, of=with_exercises([*slow, *others]))
+    assert points(record) == MOST | {NUMBER: 0}
+
+
+def test_a_notebook_of_slow_answers_ends_after_twice_the_time():
+    sandbox = FakeSandbox(takes=dict.fromkeys(chapter.exercises, 1000), call_seconds=1000)
+    assert set(verdicts(graded(sandbox)).values()) == {"timed out"}
+    assert sandbox.clock.now <= 1120
+
+
+def test_who_is_stopped_by_the_limit_of_a_call_is_not_tried_again():
+    sandbox = FakeSandbox(takes={"squares": 11.0})
+    record = graded(sandbox)
+    assert verdicts(record) == dict.fromkeys(MOST, "passed") | {SQUARES: "timed out"}
+    assert len(sandbox.opened) == 2
+    assert sandbox.clock.now == 1010
+
+
+def test_another_try_that_comes_to_nothing_keeps_the_points_of_the_first():
+    class Slower(FakeSandbox):
+        """Its second child is slower than the first."""
+
+        def open(self, *arguments):
+            if len(self.opened) == 2:
+                self.takes = {"row_weights": 100.0}
+            return super().open(*arguments)
+
+    record = graded(Slower(takes={"row_weights": 8.0}, call_seconds=1000))
+    assert points(record) == MOST | {ROWS: 1}
+
+
+def test_running_the_cells_again_is_on_nobodys_account():
+    faulty = f"{EXCEPTIONS}\ndef squares(x):\n    raise Crash"
+    sandbox = FakeSandbox(takes={"train_step": 9.0}, cells_take=50.0)
+    assert points(graded(sandbox, squares=faulty)) == MOST | {SQUARES: 0}
+
+
+def test_no_child_is_begun_after_twice_the_time():
+    crashes = f"{EXCEPTIONS}\ndef NAME(*inputs):\n    raise Crash"
+    wrong = {name: crashes.replace("NAME", name) for name in ("row_weights", "squares")}
+    in_time, late = FakeSandbox(cells_take=39.0), FakeSandbox(cells_take=61.0)
+    assert points(graded(in_time, **wrong)) == MOST | {ROWS: 0, SQUARES: 0}
+    assert len(in_time.opened) == 3
+    record = graded(late, **wrong)
+    assert len(late.opened) == 2
     assert verdicts(record) == {
-        ROWS: "passed",
+        ROWS: "crashed",
         SQUARES: "timed out",
         NUMBER: "timed out",
         STEP: "timed out",
         LAYER: "timed out",
     }
     assert one(record, LAYER).notes == ("The time for the whole notebook was used up before.",)
+
+
+@pytest.mark.parametrize(("ours", "kept"), [(11, 2), (30, 2), (70, 0)])
+def test_an_answer_that_takes_us_long_to_judge_costs_its_own_exercise(monkeypatch, ours, kept):
+    sandbox = FakeSandbox(takes={"train_step": 9.0})
+    honest = chapter.exercises["squares"].check
+
+    def expensive(submission, seed):
+        result = honest(submission, seed)
+        sandbox.clock.advance(ours)  # comparing can't be interrupted
+        return result
+
+    monkeypatch.setattr(chapter.exercises["squares"], "check", expensive, raising=False)
+    record = graded(sandbox)
+    assert points(record) == MOST | {SQUARES: kept}
+    if not kept:
+        assert one(record, SQUARES).verdict is Verdict.TIMED_OUT
+        assert one(record, SQUARES).notes == ("What it returned takes too long to compare.",)
 
 
 def test_a_check_that_stops_is_the_instructors_fault_and_the_others_go_on(monkeypatch):
@@ -221,7 +330,7 @@ def test_a_check_that_stops_is_the_instructors_fault_and_the_others_go_on(monkey
     record = graded()
     assert verdicts(record)[SQUARES] == record.status == "not judged"
     assert "RuntimeError: my own check" in one(record, SQUARES).notes[0]
-    assert points(record) == MOST | {SQUARES: 0}
+    assert points(record) == MOST | {SQUARES: None}
 
 
 def test_a_fault_of_ours_is_not_put_down_to_the_learner():
@@ -229,39 +338,42 @@ def test_a_fault_of_ours_is_not_put_down_to_the_learner():
         graded(squares="# the worker fails here")
 
 
-def test_everybody_is_asked_the_same_and_another_run_something_else():
+def asked_for_squares(seed):
+    """Return the input of one exercise, as an answer to it sees it."""
     asked = []
 
     class Listening(FakeSandbox):
+        @contextmanager
         def open(self, cells, names, file="notebook", without=None):
-            opened = super().open(cells, names, file, without)
-            submission = opened.__enter__()
-            request = submission.request
+            with super().open(cells, names, file, without) as submission:
+                request = submission.request
 
-            def listen(op, payload):
-                if payload.get("name") == "squares":
-                    asked.append(payload["args"][0].tolist())
-                return request(op, payload)
+                def listen(op, payload, seconds):
+                    if payload.get("name") == "squares":
+                        asked.append(payload["args"][0].tolist())
+                    return request(op, payload, seconds)
 
-            submission.request = listen
-            opened.__exit__(None, None, None)
-            return _Open(submission)
+                submission.request = listen
+                yield submission
 
-    graded(Listening(), seed=7)
-    graded(Listening(), seed=7, how_many="how_many = 3")
-    graded(Listening(), seed=8)
-    assert asked[0] == asked[1] != asked[2]
+    record = graded(Listening(), seed=seed)
+    assert record.seed == seed
+    return asked
 
 
-class _Open:
-    def __init__(self, submission):
-        self._submission = submission
+def test_the_same_seed_asks_the_same_and_another_something_else():
+    assert asked_for_squares(7) == asked_for_squares(7) != asked_for_squares(8)
 
-    def __enter__(self):
-        return self._submission
 
-    def __exit__(self, *_fault):
-        return None
+def test_the_seed_of_a_submission_depends_on_the_run_the_learner_and_the_content():
+    seeds = [
+        seed_of_submission(run, learner, content)
+        for run in (1, 2)
+        for learner in ("ann", "bob", "1 ann")
+        for content in (b"", b"one", b"two")
+    ]
+    assert len(set(seeds)) == len(seeds)
+    assert seed_of_submission(1, "ann", b"one") == seeds[1]
 
 
 def test_the_seed_of_an_exercise_depends_on_the_run_and_the_exercise():
@@ -372,9 +484,21 @@ OLD_RECORD = """
 """
 
 
+def old_fields(written, old):
+    """Return what was written without the fields that the old record had not yet."""
+    if isinstance(old, dict):
+        return {name: old_fields(written[name], value) for name, value in old.items()}
+    if isinstance(old, list):
+        return [old_fields(*pair) for pair in zip(written, old, strict=True)]
+    return written
+
+
 def test_a_record_of_an_old_gradebook_is_read():
     record = from_json(OLD_RECORD)
-    assert json.loads(record.to_json()) == json.loads(OLD_RECORD)
+    assert old_fields(json.loads(record.to_json()), json.loads(OLD_RECORD)) == json.loads(
+        OLD_RECORD
+    )
+    assert record.seed is None
     assert record.status is Verdict.CRASHED
     assert verdicts(record) == {
         ROWS: Verdict.FAILED,
@@ -401,4 +525,4 @@ def test_every_status_of_an_old_gradebook_is_still_known(word):
     fields = {"exercises": [], "max_points": 12, "message": "", "runs": "", "status": word}
     record = from_json(json.dumps(fields))
     assert record.status is Verdict(word)
-    assert json.loads(record.to_json()) == fields
+    assert old_fields(json.loads(record.to_json()), fields) == fields

@@ -34,7 +34,8 @@ def put(root, *names):
 
 
 def found(root, chapters=CHAPTERS):
-    return [(one.learner, one.chapter, one.name) for one in find(root, chapters).notebooks]
+    notebooks = (one for one in find(root, chapters).notebooks if one.is_there)
+    return [(one.learner, one.chapter, one.name) for one in notebooks]
 
 
 def test_folders_and_flat_files_are_found_together(tmp_path):
@@ -189,6 +190,17 @@ def test_who_handed_in_nothing_of_use_has_a_line_too(tmp_path, name):
     assert (zoe.learner, zoe.chapter) == ("zoe", "88")
     with pytest.raises(Unreadable, match="There is no notebook of this chapter in the folder zoe"):
         read(zoe)
+
+
+def test_who_handed_in_some_chapters_has_a_line_for_those_that_only_others_did(tmp_path):
+    put(tmp_path, f"ann/{FILE}", "ann/01_sample.ipynb", f"bob/{FILE}", "cem__01_sample.ipynb")
+    chapters = CHAPTERS | course("01_sample", "02_that_came_from_nobody")
+    missing = [one for one in find(tmp_path, chapters).notebooks if not one.is_there]
+    assert [(one.learner, one.chapter) for one in missing] == [("bob", "01"), ("cem", "88")]
+    with pytest.raises(Unreadable, match="no notebook of this chapter in the folder bob"):
+        read(missing[0])
+    with pytest.raises(Unreadable, match="no notebook of this chapter from cem"):
+        read(missing[1])
 
 
 def test_a_notebook_beside_an_empty_folder_counts(tmp_path):

@@ -9,9 +9,11 @@ import pytest
 from attn_course.grading import landlock, rungs
 from attn_course.grading.ladder import Rung
 from attn_course.grading.launch import InfrastructureFault
-from attn_course.grading.limits import NAMESPACES, Barriers
+from attn_course.grading.limits import NAMESPACES, Barriers, Limits
 from attn_course.grading.rungs import NoSandbox, attacks_that_succeed, find_rung
+from attn_course.grading.sandbox import Sandbox
 from tests.grading.available_rungs import SANDBOXES, run_as_nobody, rung_or_skip, why_not
+from tests.grading.in_a_sandbox import value_of
 
 EVERY_ATTACK = {
     *("read", "write", "other_process", "connect", "fork", "execute", "signal", "trace", "memory")
@@ -97,6 +99,50 @@ def test_a_weaker_rung_says_why_no_stronger_one(monkeypatch, letter):
     assert rung.is_sandbox == (letter != "E")
     assert all(f"{one}: no {one} here" in rung.why for one in stronger)
     assert "\n" not in rung.why
+
+
+@pytest.mark.parametrize("letter", SANDBOXES)
+def test_the_line_says_where_other_files_can_be_seen_though_not_opened(monkeypatch, letter):
+    given_reasons(monkeypatch, **dict.fromkeys("ABCD"[: "ABCD".index(letter)], "not here"))
+    line = find_rung("auto").why
+    sentence = (
+        "Without bubblewrap a submission can find out which files there are on this computer, how "
+        "large and how old (stat), and enter folders (chdir), though it can open none of them."
+    )
+    assert line.endswith(sentence) == (letter in "CD")
+
+
+# What Landlock lets through: it refuses to open a file or to list a folder, and no more.
+LOOKS = """
+def f(secret, folder):
+    import os
+    seen = []
+    for name, attempt in (
+        ("stat", lambda: os.stat(secret).st_size),
+        ("chdir", lambda: os.chdir(folder)),
+        ("list", lambda: os.listdir(folder)),
+        ("open", lambda: open(secret).read()),
+    ):
+        try:
+            attempt()
+            seen.append(name)
+        except OSError:
+            pass
+    return seen
+"""
+
+
+@pytest.mark.parametrize("letter", SANDBOXES)
+def test_other_files_can_be_seen_just_where_the_line_says_so(letter, tmp_path):
+    rung = rung_or_skip(letter)
+    secret = tmp_path / "secret"
+    secret.write_text("a secret")
+    for folder in (tmp_path, *tmp_path.parents):
+        if os.stat(folder).st_uid == os.geteuid() and "pytest" in str(folder):
+            os.chmod(folder, 0o755)  # only the sandbox shall stand in the way
+    with Sandbox(rung, Limits(), is_warm=False) as sandbox:
+        seen = value_of(sandbox, LOOKS, str(secret), str(tmp_path))
+    assert seen == ([] if rung.has_bubblewrap else ["stat", "chdir"])
 
 
 def test_strict_wants_namespaces_or_nothing(monkeypatch):

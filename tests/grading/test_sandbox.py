@@ -1,5 +1,6 @@
 """A submission in the sandbox answers as one at home does; its faults are its own."""
 
+import copy
 import os
 import signal
 
@@ -11,6 +12,7 @@ from attn_course.grading import rungs
 from attn_course.grading.grade_one import grade_cells
 from attn_course.grading.ladder import Rung
 from attn_course.grading.limits import Limits
+from attn_course.grading.protocol import Channel
 from attn_course.grading.sandbox import HeadStart, InfrastructureFault, Sandbox
 from attn_course.practice.compare import same
 from attn_course.practice.results import Verdict
@@ -232,12 +234,12 @@ def test_a_fault_is_a_verdict_and_the_next_submission_is_none_the_wiser(sandbox,
     ],
     ids=["python", "in C", "sleep", "deaf", "finally"],
 )
-def test_what_takes_too_long_is_ended(impatient, source):
+def test_what_takes_too_long_is_ended(impatient, source, monkeypatch):
     with open_with(impatient, source) as submission:
         response = call(submission)
-        spent = submission.seconds
-        assert call(submission) == response
-        assert submission.seconds == spent  # the second answer came without asking
+        with monkeypatch.context() as changed:
+            changed.delattr(Channel, "ask")  # the second answer comes without asking
+            assert call(submission) == response
         assert submission.verdict == "timed out"
     assert "0.5 seconds" in response["raised"]["message"]
     assert value_of(impatient, HARMLESS, 4) == 8
@@ -249,15 +251,27 @@ def test_a_cell_that_never_ends_is_a_verdict_too(impatient):
         assert call(submission)["raised"]["type"] == "timed out"
 
 
-def test_many_calls_just_under_the_limit_end_at_that_of_the_submission(rung):
-    limits = Limits(call_seconds=5, submission_seconds=0.6)
-    with Sandbox(rung, limits, is_warm=False) as sandbox:
-        with open_with(sandbox, "import time\ndef f():\n    time.sleep(0.2)") as submission:
-            for _ in range(10):
-                response = call(submission)
-            assert submission.verdict == "timed out"
-        assert "together" in response["raised"]["message"]
-        assert value_of(sandbox, HARMLESS, 4) == 8
+def test_an_exercise_that_has_no_time_left_is_ended(sandbox):
+    with open_with(sandbox, "def f():\n    while True:\n        pass") as submission:
+        asked = {"name": "f", "args": (), "kwargs": {}}
+        response = submission.request("call", asked, seconds=0.01)
+        assert submission.verdict == "timed out"
+    assert "for this exercise" in response["raised"]["message"]
+    assert value_of(sandbox, HARMLESS, 4) == 8
+
+
+SLOW = "def squares(x):\n    while True:\n        pass"
+
+
+def test_a_slow_answer_costs_its_own_exercise_alone(rung):
+    """With a real clock: the first of three shares the time with the others."""
+    limits = Limits(call_seconds=60, submission_seconds=0.6)
+    three = copy.copy(chapter)
+    three.exercises = {name: chapter.exercises[name] for name in ("squares", "how_many")}
+    with Sandbox(rung, limits, is_warm=False) as made:
+        notebook = cells("import numpy as np", SLOW, "how_many = 35")
+        record = grade_cells(made, notebook, three, 7, "n.ipynb", limits.submission_seconds)
+    assert [one.verdict for one in record.exercises] == [Verdict.TIMED_OUT, Verdict.PASSED]
 
 
 def test_what_is_printed_goes_nowhere(sandbox, capfd):

@@ -220,3 +220,70 @@ def test_every_row_of_a_mask_lets_a_key_in_and_leaves_one_out(seed):
         _scores, mask = case.args
         assert mask.any(axis=-1).all()
         assert not mask.all(axis=-1).any()
+
+
+# One misunderstanding, written in other ways than the solution's edit, keeps its name.
+
+
+def a_score_of_0_by_a_product(scores, mask):
+    weights = softmax(np.nan_to_num(scores) * mask)
+    return np.where(np.any(mask, axis=-1, keepdims=True), weights, 0.0)
+
+
+def a_low_score_and_no_more(scores, mask):
+    return softmax(np.where(mask, scores, np.finfo(float).min))
+
+
+def exponentials_without_a_maximum(scores, mask):
+    exponentials = np.where(mask, np.exp(scores), 0.0)
+    total = exponentials.sum(axis=-1, keepdims=True)
+    return exponentials / np.where(total > 0, total, 1.0)
+
+
+def the_keys_that_count_together(scores, mask):
+    weights, mask = np.zeros(scores.shape), np.broadcast_to(mask, scores.shape)
+    weights[mask] = softmax(scores[mask])
+    return weights
+
+
+def exponents_under_a_limit(scores, temperature):
+    exponentials = np.exp(np.clip(scores / temperature, -700, 700))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def gaussian_before_the_division(scores, positions, half_width):
+    offsets = np.arange(1, scores.shape[-1] + 1) - positions[..., None]
+    faded = scores - 2 * (offsets / half_width) ** 2
+    return softmax(np.where(np.abs(offsets) <= half_width, faded, -np.inf))
+
+
+def a_slice_for_each_step(scores, steps, half_width):
+    inside = np.zeros(scores.shape, dtype=bool)
+    for row in np.ndindex(steps.shape):
+        first = max(0, steps[row] - half_width)  # counts steps from 0
+        inside[row][first : steps[row] + half_width + 1] = True
+    return softmax(scores, inside)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "mistake"),
+    [
+        ("stable_softmax", exponents_under_a_limit, "exponents_clipped"),
+        (
+            "masked_softmax",
+            a_score_of_0_by_a_product,
+            "masked_scores_set_to_0_where_a_key_is_left",
+        ),
+        ("masked_softmax", a_low_score_and_no_more, "uniform_over_the_padding"),
+        ("masked_softmax", exponentials_without_a_maximum, "masked_overflow_and_a_small_number"),
+        ("masked_softmax", the_keys_that_count_together, "masked_whole_table_sums_to_one"),
+        ("local_monotonic", a_slice_for_each_step, "window_one_too_far"),
+        ("local_predictive", gaussian_before_the_division, "renormalised_after_the_gaussian"),
+    ],
+)
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_mistake_has_its_name_however_it_is_written(name, answer, mistake, seed):
+    exercise = chapter.exercises[name]
+    result = exercise.check(exercise.local(answer), seed=seed)
+    assert result.mistake.name == mistake

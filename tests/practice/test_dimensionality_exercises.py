@@ -162,6 +162,27 @@ def test_in_some_case_one_query_may_see_a_nan_and_another_may_not(name, seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_in_some_case_a_query_may_see_a_nan_whose_weight_is_zero(seed):
+    def is_one(weights, values, mask):
+        return values.ndim == 2 and (mask[..., None] & (weights == 0) & np.isnan(values)).any()
+
+    def weighed(scores, values, mask):
+        weights = reference("multi_weights")(scores, mask)
+        return np.repeat(weights, values.shape[-1] // scores.shape[-1], axis=-1), values, mask
+
+    contexts = [case.args for case in drawn("multi_context", seed)]
+    heads = [weighed(*case.args) for case in drawn("heads_context", seed)]
+    assert any(is_one(*args) for args in contexts)
+    assert any(is_one(*args) for args in heads)
+
+
+def test_the_summary_refuses_a_sentence_without_a_word_so_no_example_has_one():
+    numbers = np.ones((1, 1))
+    with pytest.raises(ValueError, match="one word"):
+        reference("source2token")(numbers, numbers, numbers, np.ones(1), np.array([False]))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_every_training_step_of_the_cases_moves_the_matrix(seed):
     for case in drawn("gradient_step", seed)[:-1]:  # in the last one the softmax is saturated
         W_d = case.args[3]

@@ -369,7 +369,7 @@ def test_a_mistake_that_would_fail_where_the_answer_is_right_gives_way_to_one_th
 
 def test_a_wrong_type_of_result_is_a_sentence():
     result = check(row_weights, lambda scores, scale=1.0: None)
-    assert result.failure.sentence == "It is a NoneType; it should be an array of shape (1, 2)."
+    assert result.failure.sentence == "It returns nothing: is there a `return`?"
     result = check(row_weights, lambda scores, scale=1.0: lambda: None)
     assert "can't be handed over" in result.failure.sentence
 
@@ -505,7 +505,7 @@ class NoModule:
         (Detached, "gradients: weight: 6 of 6 numbers differ"),
         (WithoutBias, "output: 15 of 15 numbers differ"),
         (InATuple, "output: It is a tuple; it should be an array of shape (5, 3)."),
-        (Returnless, "output: It is a NoneType; it should be an array of shape (5, 3)."),
+        (Returnless, "output: It returns nothing: is there a `return`?"),
         (Ragged, "output: It is a list; it should be an array of shape (5, 3)."),
         (NoModule, "It raised AttributeError: 'NoModule' object has no attribute"),
         (lambda: None, "It raised TypeError:"),

@@ -21,7 +21,7 @@ from attn_course.practice import exercises, results
 from attn_course.practice.classroom import Classroom, classroom
 from attn_course.practice.compare import difference
 from attn_course.practice.exercise import Case, Chapter, Solution
-from attn_course.practice.feedback import Feedback, Overview, aligned
+from attn_course.practice.feedback import Feedback, aligned
 from attn_course.practice.pictures import pictures as heat_maps
 from attn_course.practice.report import report_of
 from attn_course.practice.results import Difference, Failure, GroupResult, Result, Verdict
@@ -164,7 +164,7 @@ def test_a_stored_report_says_that_nothing_is_written_and_asks_for_nothing(kind,
 def test_a_stored_report_of_a_half_written_answer_shows_what_passed_and_asks_for_nothing():
     feedback = Feedback(stored("function", (Verdict.PASSED, Verdict.TODO)))
     assert feedback.text().split("\n") == [
-        "Not written.",
+        "Not finished: Row weights (points: 1 of 2)",
         "  passed  1 of 1  group 1",
         "  to do   0 of 1  group 2",
     ]
@@ -271,7 +271,7 @@ def test_a_half_written_answer_shows_what_passed():
         return row_weights.reference(scores, scale)
 
     text = practice.check("01.row_weights", half).text()
-    assert text.startswith("Not written yet")
+    assert text.startswith("Not finished: Row weights (points: 1 of 3)")
     assert "  passed  1 of 1  one row\n  to do   0 of 2  many rows" in text
 
 
@@ -391,14 +391,14 @@ def test_nan_has_a_mark_in_the_picture():
         weights[..., 0] = np.nan
         return weights
 
-    yours, expected = pictures(practice.check("01.row_weights", first_is_nan))
+    yours, expected = pictures(checked(row_weights, first_is_nan))
     assert sum(element.tag == "path" for element in yours) == 1
     assert not any(element.tag == "path" for element in expected)
 
 
 def test_negative_numbers_have_another_colour():
     yours, _expected = pictures(
-        practice.check("01.row_weights", lambda scores, scale=1.0: -scores.astype(float))
+        checked(row_weights, lambda scores, scale=1.0: -scores.astype(float))
     )
     assert all(cell.get("fill") != "#ffffff" for cell in yours)
     orange = [cell.get("fill") for cell in yours]
@@ -472,7 +472,7 @@ def test_a_module_without_parameters_shows_that_there_are_none():
 
         forward = Linear.reference.forward
 
-    text = practice.check("01.Linear", Unregistered).text()
+    text = checked(Linear, Unregistered).text()
     assert "There is none; there should be weight, bias." in text
     assert "yours (parameters):\n    {}\nexpected (parameters):\n    weight: (3, 2)" in text
 
@@ -596,9 +596,10 @@ EXPLANATION = (
 
 @pytest.fixture
 def _solved(monkeypatch):
-    """Give the sample a solution, as the exercises of the course have one."""
+    """Give the sample a solution, as the exercises of the course have one, and no other ways."""
     solution = Solution(ANSWER, ANSWER, EXPLANATION)
     monkeypatch.setattr(row_weights, "solution", solution)
+    monkeypatch.setattr(row_weights.definition, "variants", {})
 
 
 def folded(feedback):
@@ -794,43 +795,6 @@ def test_a_result_instead_of_the_function_gets_a_sentence(exercise, answer, sent
     assert not (tmp_path / ".attn-course").exists()  # nothing was checked, nothing is recorded
 
 
-def test_the_overview_lists_every_exercise():
-    overview = practice.overview("01")
-    assert overview.text().split("\n") == [
-        "01 A sample",
-        "Exercise          Task       Difficulty  Minutes  Points",
-        "Row weights       implement  easy        5        3",
-        "How many weights  predict    medium      1        1",
-        "A linear layer    implement  hard        10       2",
-    ]
-    table = shown(overview)
-    assert [cell.text for cell in table.iter("td")][:5] == [
-        "Row weights",
-        "implement",
-        "easy",
-        "5",
-        "3",
-    ]
-    assert {cell.get("scope") for cell in table.iter("th")} == {"col"}
-    assert repr(Overview([chapter])) == overview.text()
-
-
-def test_the_overview_of_a_chapter_has_a_table_for_each_of_its_notebooks(monkeypatch):
-    parts = [Chapter(f"05{letter}_part", title=f"Part {letter}", sections={}) for letter in "ab"]
-    for one in parts:
-        one.exercises = dict(chapter.exercises)
-    monkeypatch.setattr(exercises, "chapters", lambda: {one.number: one for one in parts})
-    whole, first = practice.overview("5"), practice.overview("05a")
-    assert [line for line in whole.text().split("\n") if "Part" in line] == [
-        "05a Part a",
-        "05b Part b",
-    ]
-    assert whole.text().startswith(first.text() + "\n\n05b Part b\nExercise ")
-    tables = ElementTree.fromstring(f"<div>{whole._repr_html_()}</div>")
-    assert [one.text for one in tables.iter("caption")] == ["05a Part a", "05b Part b"]
-    assert len(list(tables.iter("td"))) == 2 * 3 * 5
-
-
 def test_chinese_words_stand_under_one_another():
     assert aligned([("注意力", "a"), ("abc", "b")]) == ["注意力  a", "abc     b"]
 
@@ -872,6 +836,30 @@ def test_a_function_is_called_with_where_its_sliders_stand():
     n.value = 7
     assert seen[1:] == [(2.5, 3, "kept"), (2.5, 7, "kept")]
     assert type(seen[-1][1]) is int
+
+
+def test_what_is_not_written_yet_draws_nothing_and_says_so(capsys):
+    figure = pytest.importorskip("matplotlib.pyplot")
+    kept = figure.figure()
+
+    def draw(w):
+        figure.figure()
+        return stub(w)
+
+    try:
+        practice.play(draw, w=(0.5, 20.0))
+        assert figure.get_fignums() == [kept.number]
+        assert "Not written yet: " in capsys.readouterr().out
+    finally:
+        figure.close("all")
+
+
+def test_any_other_fault_of_the_function_is_shown_as_it_is():
+    def draw(w):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        practice.play(draw, w=(0.5, 20.0))
 
 
 @pytest.mark.parametrize("limits", [(1.0,), (2.0, 1.0), ("a", "b"), 3.0, (1, 2, 3, 4)])

@@ -139,6 +139,41 @@ def test_every_step_of_the_cases_moves_w_by_more_than_the_tolerance(seed):
         assert not same(reference("gradient_step")(*case.args), w)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_some_queries_are_whole_numbers_and_the_mean_is_none(seed):
+    cases = [case.args for case in drawn("average_pooling", seed)]
+    means = [values.mean() for queries, values in cases if queries.dtype.kind == "i"]
+    assert means
+    assert all(abs(mean - round(mean)) > 0.1 for mean in means)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_loss_is_asked_for_equal_inputs_and_with_the_smallest_and_largest_w(seed):
+    cases = [case.args for case in drawn("leave_one_out_loss", seed)]
+    assert any(len(set(inputs)) < len(inputs) for inputs, _targets, _w in cases)
+    assert any(w == 0 for _inputs, _targets, w in cases)
+    # The best score of a lonely point is below any large negative number that people write.
+    distances = [w * np.diff(np.sort(inputs)).max() for inputs, _targets, w in cases]
+    assert max(distances) ** 2 / 2 > 2e9
+
+
+@pytest.mark.parametrize("w", [-3.0, -0.1, 0.1, 0.3, 1.5, 4.0])
+def test_some_queries_of_the_module_are_so_far_away_that_exp_vanishes(w):
+    nearest = [
+        (queries[..., :, None] - keys[..., None, :]).abs().amin(dim=-1).min()
+        for queries, keys, _values in (case.args for case in drawn("NadarayaWatson", seed=0))
+    ]
+    assert (torch.exp(-0.5 * (w * torch.stack(nearest)) ** 2) == 0).any()
+
+
+def test_some_queries_of_the_module_are_alone():
+    assert any(len(case.args[0]) == 1 for case in drawn("NadarayaWatson", seed=0))
+
+
+def test_training_may_have_no_step_as_in_the_example():
+    assert any(case.args[-1] == 0 for case in drawn("train_and_test", seed=0))
+
+
 @pytest.mark.parametrize("w", [-3.0, -0.9, -0.1, -0.01, 0.003, 0.03, 0.3, 1.5, 4.0])
 def test_a_wrong_module_shows_whatever_w_the_check_loads(w):
     exercise = chapter.exercises["NadarayaWatson"]

@@ -326,6 +326,16 @@ def test_a_file_with_a_former_stem_finds_its_way(known):
 
 
 @pytest.mark.usefixtures("renamed")
+def test_a_file_whose_notebook_is_gone_is_not_taken_for_what_has_its_number_today(
+    known, monkeypatch
+):
+    monkeypatch.setitem(numbers.RENAMED, "01_kernels", "08_gone")
+    assert chapter_of_file("01_kernels.ipynb", known) is None
+    assert chapter_of_file("01_kernels (1).ipynb", known) is None
+    assert chapter_of_file("01_mine.ipynb", known) is known["01"]
+
+
+@pytest.mark.usefixtures("renamed")
 def test_a_former_stem_that_is_in_use_again_means_the_notebook_of_today(known, monkeypatch):
     monkeypatch.setitem(numbers.RENAMED, "05c_capsules", "05b_rotatory")
     assert chapter_of_file("05c_capsules.ipynb", known) is known["05c"]

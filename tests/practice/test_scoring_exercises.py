@@ -156,6 +156,27 @@ def test_who_falls_into_both_traps_of_the_experiment_hears_of_the_first():
     assert result.mistake.name == "entropy_that_overflows"
 
 
+def test_who_subtracts_the_maximum_of_the_whole_table_is_not_accepted():
+    def entropy(scores):
+        exponentials = np.exp(scores - scores.max())
+        weights = exponentials / exponentials.sum(axis=-1, keepdims=True)
+        return -sum(one * np.log(one) for one in weights.flat if one > 0) / len(scores)
+
+    def one_maximum(queries, keys):
+        scores = queries @ keys.T
+        return scores.var(), entropy(scores), entropy(scores / np.sqrt(keys.shape[-1]))
+
+    exercise = chapter.exercises["scale_experiment"]
+    result = exercise.check(exercise.local(one_maximum), seed=0)
+    assert [group.verdict is Verdict.PASSED for group in result.groups] == [True, False, True, True]
+
+
+def test_the_step_refuses_a_right_key_that_is_not_there_so_no_example_has_one():
+    inputs = rows([1]), np.eye(2), np.zeros((2, 1))
+    with pytest.raises(IndexError):
+        reference("general_step")(*inputs, np.array([2]), learning_rate=1.0)
+
+
 # The cases leave nothing to chance.
 
 
@@ -180,6 +201,16 @@ def test_who_cuts_the_gradient_of_the_module_hears_so():
     exercise = chapter.exercises["AdditiveScore"]
     result = exercise.check(exercise.local(Cut), seed=0)
     assert result.mistake.name == "GradientCut"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_in_some_experiment_one_row_of_scores_vanishes_beside_the_other(seed):
+    gaps = []
+    for case in drawn("scale_experiment", seed):
+        queries, keys = case.args
+        best = (queries @ keys.T).max(axis=-1) / np.sqrt(keys.shape[-1])
+        gaps.append(np.exp(best.min() - best.max()))
+    assert min(gaps) == 0
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -1,5 +1,7 @@
 import collections
 import math
+from decimal import Decimal
+from fractions import Fraction
 
 import msgpack
 import numpy as np
@@ -9,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
+from attn_course.practice.exercises import chapters
+from attn_course.practice.results import Verdict
 from attn_course.practice.wire import NotPlain, pack, unpack
 
 DTYPES = [
@@ -210,6 +214,13 @@ def test_a_list_that_contains_itself_is_refused():
 Pair = collections.namedtuple("Pair", "context weights")
 
 
+class OfMyOwn(Fraction):
+    """A fraction that may do anything when it is asked for a float."""
+
+    def __float__(self):
+        raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize(
     ("value", "arrives_as"),
     [
@@ -224,11 +235,36 @@ Pair = collections.namedtuple("Pair", "context weights")
         (10**350, 10**350),
         (torch.zeros(2, 3).shape, (2, 3)),
         (Pair(1, 2), (1, 2)),
+        (Fraction(5, 6), 5 / 6),
+        (Fraction(3), 3.0),
+        (Fraction(10**400, 10**399), 10.0),
+        (Decimal("0.1"), 0.1),
+        (Decimal("-Infinity"), -math.inf),
+        (Decimal("NaN"), math.nan),
+        ([Fraction(1, 3), {"a": (Decimal("0.5"),)}], [1 / 3, {"a": (0.5,)}]),
     ],
     ids=repr,
 )
 def test_numbers_and_tuples_of_libraries_arrive_as_pythons_own(value, arrives_as):
     assert_identical(unpack(pack(value)), arrives_as)
+
+
+@pytest.mark.parametrize(
+    ("exercise_id", "answer"),
+    [
+        ("01.predicted_limits", [Fraction(5, 6), Decimal("1.5"), 2]),
+        (
+            "03.predicted_weights",
+            (Fraction(3, 4), Decimal("0.9"), Fraction(2, 3), Fraction("1/4"), Fraction(3)),
+        ),
+    ],
+)
+def test_who_is_asked_for_a_fraction_may_write_one(exercise_id, answer):
+    number, name = exercise_id.split(".")
+    exercise = chapters()[number].exercises[name]
+    assert exercise.check(exercise.local(answer)).verdict is Verdict.PASSED
+    answer = [Fraction(1, 7), *answer[1:]]
+    assert exercise.check(exercise.local(answer)).verdict is Verdict.FAILED
 
 
 @pytest.mark.parametrize(
@@ -260,6 +296,11 @@ def test_numbers_and_tuples_of_libraries_arrive_as_pythons_own(value, arrives_as
         10**5000,
         [0] * 50_001,
         collections.OrderedDict(a=1),
+        Fraction(10**400),  # no float is as large
+        Decimal("sNaN"),
+        np.array([Fraction(1, 2)]),
+        {Fraction(1, 2): 1},
+        OfMyOwn(1, 2),
     ],
     ids=lambda value: type(value).__name__,
 )

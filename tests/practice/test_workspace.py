@@ -264,6 +264,8 @@ def test_the_handout_holds_exercises_and_a_readme_and_no_solution(chapter, tmp_p
         assert not any(secret in text for text in texts.values())
     for words in (
         "attn-course check 77",
+        "attn-course watch",
+        'practice.summary("77")',
         "attn-course hint 77.double",
         "jupyter lab",
         "4 exercises",

@@ -1,6 +1,7 @@
 """Grade a hostile notebook, and find out whether it did any harm."""
 
 import ctypes
+import math
 import os
 import secrets
 import shutil
@@ -115,10 +116,10 @@ class Spied:
         self.submission = self.sandbox.open(cells, names, file, without)
         return self
 
-    def request(self, op, payload):
+    def request(self, op, payload, seconds=math.inf):
         if _size(payload) > _MANY:
             self.responses.append({"value": HARM})
-        response = self.submission.request(op, payload)
+        response = self.submission.request(op, payload, seconds)
         if _size(response) > _MANY:
             self.responses.append({"value": HARM})
         self.responses.append(response)

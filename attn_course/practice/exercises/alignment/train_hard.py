@@ -38,7 +38,7 @@ def _reward_case(rng, steps, *size, learning_rate, decay):
 @train_hard.cases(points=1, label=_("a few steps"))
 def a_few_steps(rng):
     yield _reward_case(rng, 1, 2, 3, learning_rate=0.5, decay=0.7)
-    yield _reward_case(rng, 3, 3, 5, learning_rate=0.2, decay=0.8)
+    yield _reward_case(rng, 3, 5, 7, learning_rate=0.2, decay=0.8)
 
 
 @train_hard.cases(points=1, label=_("a batch of sentences"))

@@ -43,6 +43,11 @@ def the_two_ends(rng):
 def heads_in_a_batch(rng):
     scores, values, mask = _heads(rng, 2, 3, 2, 2, mask=one_may_look(2, 3))
     yield Case(scores, nan_at_the_last_key(values), mask)
+    scores, values, mask = _heads(rng, 1, 3, 2, 2, mask=all_of(1, 3))
+    scores[..., 2, :] = -1000.0  # a weight of 0, and the key may be seen all the same
+    yield Case(scores, nan_at_the_last_key(values), mask)
+    scores, values, mask = _heads(rng, 2, 5, 2, 3)
+    yield Case(padded(scores, mask, 900.0), values, mask)
     scores, values, mask = _heads(rng, 2, 7, 3, 5, batch=(2,))
     mask[..., 4] = False
     mask[0, 1] = False

@@ -64,6 +64,10 @@ def averages_with_padding(rng):
     yield Case(*_with_padding(rng, _average(rng, 2, 2, 5), np.nan))
     weights, values, mask = _average(rng, 2, 3, 2, mask=one_may_look(2, 3))
     yield Case(weights, nan_at_the_last_key(values), mask)
+    weights, values, mask = _average(rng, 1, 3, 2, mask=all_of(1, 3))
+    weights[..., :2, :] += weights[..., 2:, :] / 2
+    weights[..., 2:, :] = 0.0  # as a softmax leaves it; the key may be seen all the same
+    yield Case(weights, nan_at_the_last_key(values), mask)
     mask = some_of(rng, 2, 3, 5)
     mask[1, rng.integers(3)] = False
     yield Case(*_with_padding(rng, _average(rng, 3, 5, 2, batch=(2,), mask=mask), np.nan))

@@ -11,6 +11,8 @@ from attn_course.translate import _
 
 @reference
 def source2token(features, W_d, W_k, b, mask):
+    if not mask.any(axis=-1).all():
+        raise ValueError("a sentence has one word at least")  # also one that is made smaller
     context, _weights = attend_multi(
         features[..., :1, :0],  # one query of width 0: it asks nothing
         features,

@@ -35,11 +35,13 @@ def _told_by_roles(rng, batch, n=5, d_v=3):
 
 @train_and_test.cases(points=2, label=_("free columns, and tied ones"))
 def a_few_steps(rng):
-    for tied in (False, True):
-        W_d = readable(rng, 5, 3)
-        data = _told_by_roles(rng, 7), _told_by_roles(rng, 2)
-        yield Case(*data, W_d, 2.0, 0, tied)
-        yield Case(*data, W_d, 2.0, 3, tied)
+    # The first are so small that a step can be redone by hand.
+    for batch, n, d_v, steps in ((1, 2, 2, 2), (7, 5, 3, 3)):
+        for tied in (False, True):
+            W_d = readable(rng, n, d_v)
+            data = _told_by_roles(rng, batch, n, d_v), _told_by_roles(rng, batch // 4 + 1, n, d_v)
+            yield Case(*data, W_d, 2.0, 0, tied)
+            yield Case(*data, W_d, 2.0, steps, tied)
 
 
 @train_and_test.cases(points=1, label=_("the figures of the task"))

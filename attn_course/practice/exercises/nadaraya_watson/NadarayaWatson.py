@@ -15,7 +15,7 @@ def _places_and_values(rng, q, k, scale=1.0, batch=()):
     """Return float32 tensors; no query is midway between two keys, so that no rounding decides.
 
     The check loads a random w into the module. Whatever it is, one of the scales in the cases
-    is about one bandwidth, so that a mistake shows.
+    is about one bandwidth, so that a mistake shows, and exp vanishes in none of them.
     """
     keys = np.arange(k) + rng.uniform(-0.1, 0.1, (*batch, k))
     queries = rng.integers(0, k, (*batch, q)) + rng.uniform(0.2, 0.3, (*batch, q))
@@ -25,15 +25,22 @@ def _places_and_values(rng, q, k, scale=1.0, batch=()):
 
 @NadarayaWatson.cases(points=2, label=_("one row of queries: output and gradient of w"))
 def module_on_one_row(rng):
+    yield Case(*_places_and_values(rng, 1, 3))
     yield Case(*_places_and_values(rng, 2, 3))
     yield Case(*_places_and_values(rng, 5, 7))
-    yield Case(*_places_and_values(rng, 7, 5, scale=30.0))
+    yield Case(*_places_and_values(rng, 7, 5, scale=10.0))
 
 
-@NadarayaWatson.cases(points=1, label=_("a batch: queries (..., q), keys and values (..., k)"))
-def module_on_a_batch(rng):
+@NadarayaWatson.cases(
+    points=1,
+    label=_("a batch: queries (..., q), keys and values (..., k); and queries far from every key"),
+)
+def module_on_a_batch_and_far_away(rng):
     yield Case(*_places_and_values(rng, 3, 5, batch=(2,)))
-    yield Case(*_places_and_values(rng, 5, 3, scale=30.0, batch=(2,)))
+    yield Case(*_places_and_values(rng, 5, 3, scale=10.0, batch=(2,)))
+    # So far away that exp vanishes for every w that the check may load, and the last key wins.
+    queries, keys, values = _places_and_values(rng, 2, 3, scale=30.0)
+    yield Case(queries + 1000, keys, values)
 
 
 @NadarayaWatson.variant

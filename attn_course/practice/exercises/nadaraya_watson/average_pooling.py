@@ -18,6 +18,8 @@ def average_pooling(queries, values):
 def a_few_numbers(rng):
     yield Case(readable(rng, 2, low=-3, high=3), readable(rng, 3, low=-3, high=3))
     yield Case(readable(rng, 3, low=-3, high=3), readable(rng, 2, low=-3, high=3))
+    # Whole numbers as queries, and a mean that is none.
+    yield Case(rng.integers(1, 9, 3), rng.integers(1, 5) + np.array([0.2, 0.9]))
 
 
 @average_pooling.cases(points=1, label=_("many queries, and many values"))

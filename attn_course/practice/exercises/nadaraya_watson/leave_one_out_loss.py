@@ -20,12 +20,18 @@ def loss_of_a_few_points(rng):
     yield Case(apart(rng, 3), up_and_down(rng, 3), 1.5)
     yield Case(apart(rng, 5), up_and_down(rng, 5), 0.7)
     yield Case(rng.uniform(0, 5, 13), rng.normal(size=13), 2.0)
+    yield Case(apart(rng, 3), up_and_down(rng, 3), 0.0)  # all others are equally near
+    places = apart(rng, 3)
+    yield Case(np.append(places, places[0]), up_and_down(rng, 4), 1.5)  # two at the same place
 
 
 @leave_one_out_loss.cases(points=1, label=_("a lonely point, far from the others"))
 def loss_with_a_lonely_point(rng):
     inputs = np.append(apart(rng, 3), 80.0)
     yield Case(inputs, up_and_down(rng, 4), 1.5)
+    # Whole numbers, each nearer to one other than to the rest: so large a w forgives no rounding.
+    inputs = rng.integers(1, 6) + np.array([0.0, 1.0, 3.0, 90.0])
+    yield Case(inputs, up_and_down(rng, 4), 1000.0)
 
 
 @leave_one_out_loss.variant
@@ -51,6 +57,7 @@ def loss_in_torch(inputs, targets, w):
 
 
 @leave_one_out_loss.variant
-def loss_with_a_large_negative_score(inputs, targets, w):
-    scores = -0.5 * (w * (inputs[:, None] - inputs)) ** 2 - 1e9 * np.eye(len(inputs))
-    return 0.5 * np.sum((softmax(scores) @ targets - targets) ** 2)
+def loss_with_a_mask(inputs, targets, w):
+    scores = -0.5 * (w * (inputs[:, None] - inputs)) ** 2
+    weights = softmax(scores, mask=~np.eye(len(inputs), dtype=bool))
+    return 0.5 * np.sum((weights @ targets - targets) ** 2)

@@ -22,8 +22,9 @@ def _curve(rng, n, test_points):
     return inputs.round(1), targets.round(1), test_inputs, test_targets
 
 
-@train_and_test.cases(points=2, label=_("a few points, a few steps"))
+@train_and_test.cases(points=2, label=_("a few points, a few steps or none"))
 def a_few_steps(rng):
+    yield Case(*_curve(rng, 3, 2), 0.6, 0.1, 0)
     yield Case(*_curve(rng, 5, 3), 0.6, 0.1, 1)
     yield Case(*_curve(rng, 7, 5), 0.7, 0.05, 3)
     yield Case(*_curve(rng, 13, 11), 0.8, 0.02, 5)

@@ -13,6 +13,8 @@ Rotatory = reference(_layer.Rotatory)
 
 @Rotatory.cases(points=3, label=_("a padded batch: output and gradients"))
 def a_padded_batch(rng):
+    inputs, masks = padded_batch(rng, 2, 1, 3, 2, 5)
+    yield Case(*inputs, *masks, d=2)
     inputs, masks = padded_batch(rng, 2, 2, 3, 2, 5)
     yield Case(*inputs, *masks, d=2)
     inputs, masks = padded_batch(rng, 5, 3, 2, 7, 3)

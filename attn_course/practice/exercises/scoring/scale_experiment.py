@@ -39,6 +39,12 @@ def scores_that_overflow(rng):
     queries = np.column_stack([np.full(2, 30), rng.integers(-1, 2, (2, 2))]).astype(float)
     keys = np.column_stack([np.full(5, 30), rng.integers(-1, 2, (5, 2))]).astype(float)
     yield Case(queries, keys)  # 900 and a little, in every place
+    yield Case(np.array([[30.0, 1.0], [-30.0, 1.0]]), _a_little_apart(rng, 3))  # a row at -900
+
+
+def _a_little_apart(rng, k):
+    """Return keys (k, 2): 30 in the first place, different whole numbers in the second."""
+    return np.column_stack([np.full(k, 30), rng.permutation(k)]).astype(float)
 
 
 @scale_experiment.cases(points=1, label=_("weights so small that they become 0"))

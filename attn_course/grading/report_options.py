@@ -1,0 +1,46 @@
+"""What an instructor may choose about reports and exports, for one run: nothing of it is kept."""
+
+from dataclasses import dataclass
+from urllib.parse import quote, urljoin
+
+from attn_course.grading.records import MISSING, Record
+from attn_course.grading.safe_names import cell, shown
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """The choices, and what follows from them.
+
+    `missing_is_zero`: 0, and no blank, for what was not handed in or can't be read.
+    `for_spreadsheets`: no name is taken for a formula, at the price that some are changed.
+    `book`: where learners read the book; feedback then links its sections.
+    """
+
+    missing_is_zero: bool = False
+    for_spreadsheets: bool = False
+    book: str = ""
+
+    def points(self, record: Record) -> int | None:
+        """Return the points to write down, or None for a blank.
+
+        What the grader failed to judge is blank in any case: that is no learner's fault.
+        """
+        return 0 if self.missing_is_zero and record.status in MISSING else record.points
+
+    def percent(self, record: Record) -> float | None:
+        """Return the share of the points, in percent, or None for a blank."""
+        points = self.points(record)
+        if points is None:
+            return None
+        return round(100 * points / record.max_points, 1) if record.max_points else 0.0
+
+    def name(self, learner: str) -> str:
+        """Return a learner's name for a table: unchanged, since other systems find them by it."""
+        return cell(learner) if self.for_spreadsheets else shown(learner)
+
+    def address(self, page: str, label: str) -> str:
+        """Return where a section of the book is, or nothing where that is not known."""
+        if not self.book or not page:
+            return ""
+        book = self.book if self.book.endswith((".html", "/")) else f"{self.book}/"
+        return urljoin(book, f"{quote(page, safe='')}.html#{quote(label, safe='')}")

@@ -1,0 +1,230 @@
+"""What is said about a wrong answer whose mistake is not known: true, and never of a right one."""
+
+import numpy as np
+import pytest
+import torch
+
+from attn_course.practice.exercise import Case, Chapter
+
+
+def exercise_of(reference, *groups, kind="function"):
+    """Return an exercise without known mistakes: each group is a list of cases."""
+    chapter = Chapter("01_test", title="A test", sections={"here": "Here"})
+    described = {"title": "A test", "goal": "Test.", "difficulty": 1, "minutes": 1}
+    made = chapter.exercise(**described, section="here", hints=("", "", ""), kind=kind)(reference)
+    for number, cases in enumerate(groups, start=1):
+        made.cases(points=1, label=f"group {number}")(lambda rng, cases=cases: iter(cases))
+    return made
+
+
+def said(exercise, answer):
+    """Return the observations about an answer."""
+    return exercise.check(exercise.local(answer), seed=0, closer=True).observations
+
+
+def masked_softmax(scores, mask, temperature):
+    hidden = np.where(mask, scores / temperature, -np.inf)
+    best = hidden.max(axis=-1, keepdims=True)
+    exponentials = np.exp(hidden - np.where(np.isfinite(best), best, 0))
+    total = exponentials.sum(axis=-1, keepdims=True)
+    return exponentials / np.where(total > 0, total, 1)
+
+
+def softmax_cases():
+    rng = np.random.default_rng(5)
+    some = [
+        np.array([[1, 1, 0], [0, 1, 1]], dtype=bool),
+        np.array([[1, 0, 1, 1, 0]] * 3, dtype=bool),
+    ]
+    empty = np.array([[0, 0, 0], [1, 0, 1]], dtype=bool)
+    cases = [Case(rng.normal(size=mask.shape), mask, 0.7) for mask in some]
+    batch = np.stack([some[0], some[0] ^ True | some[0]])
+    return [*cases, Case(rng.normal(size=batch.shape), batch, 1.9)], [
+        Case(rng.normal(size=empty.shape), empty, 2.5)
+    ]
+
+
+SOFTMAX = exercise_of(masked_softmax, *softmax_cases())
+
+
+def test_a_right_answer_gets_none():
+    assert said(SOFTMAX, masked_softmax) == ()
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (lambda s, m, t: masked_softmax(s, m, 1 / t), "the right one for 1 / `temperature`"),
+        (lambda s, m, t: masked_softmax(s, m, 1.0), "the right one for `temperature` = 1"),
+        (lambda s, m, t: masked_softmax(s, ~m, t), "the right one for `mask` inverted"),
+        (lambda s, m, t: masked_softmax(-s, m, t), "the right one for -`scores`"),
+        (
+            lambda s, m, t: masked_softmax(s, np.ones_like(m), t),
+            "the right one for a `mask` that is True everywhere",
+        ),
+        (lambda s, m, t: s, "Your answer is `scores`, just as it came."),
+        (lambda s, m, t: 3 * masked_softmax(s, m, t), "the right one times 3, in every case"),
+        (lambda s, m, t: -masked_softmax(s, m, t), "Your answer has the wrong sign."),
+        (lambda s, m, t: masked_softmax(s, m, t) + 0.5, "too large by 0.5, everywhere"),
+        (lambda s, m, t: masked_softmax(s, m, t) - 0.25, "too small by 0.25, everywhere"),
+        (lambda s, m, t: masked_softmax(s, m, t) ** 2, "is the square of the right one"),
+        (
+            lambda s, m, t: np.sqrt(masked_softmax(s, m, t)),
+            "the right answer is the square of yours",
+        ),
+        (
+            lambda s, m, t: masked_softmax(s, m, t)[..., ::-1],
+            "the right one in reverse along axis -1",
+        ),
+        (
+            lambda s, m, t: np.roll(masked_softmax(s, m, t), 1, axis=-1),
+            "shifted by one place along axis -1",
+        ),
+        (
+            lambda s, m, t: np.where(m.any(-1, keepdims=True), masked_softmax(s, m, t), 0.1),
+            "Only rows in which `mask` is False everywhere are wrong.",
+        ),
+        (
+            lambda s, m, t: np.where(m, masked_softmax(s, m, t), 1e-2),
+            "Your answer is wrong only where `mask` is False.",
+        ),
+    ],
+)
+def test_what_is_seen_is_said(answer, sentence):
+    assert any(sentence in one for one in said(SOFTMAX, answer)), said(SOFTMAX, answer)
+
+
+def test_an_argument_that_makes_no_difference_is_named():
+    def blind(scores, mask, temperature):
+        return np.cos(scores) * temperature  # wrong in every way, but of the mask it knows nothing
+
+    assert "Your answer does not depend on `mask`." in said(SOFTMAX, blind)
+    assert not any("`scores`" in one or "`temperature`" in one for one in said(SOFTMAX, blind))
+
+
+def test_an_argument_that_matters_somewhere_is_not_called_unused():
+    def sometimes(scores, mask, temperature):
+        return np.cos(scores) + (mask.sum() if scores.ndim > 2 else 0)
+
+    assert "Your answer does not depend on `mask`." not in said(SOFTMAX, sometimes)
+
+
+def test_nan_is_not_said_to_depend_on_nothing():
+    assert not any("depend" in one for one in said(SOFTMAX, lambda s, m, t: np.nan * s))
+
+
+def test_two_arguments_may_be_exchanged():
+    rng = np.random.default_rng(0)
+    exercise = exercise_of(
+        lambda queries, keys: queries**2 - keys, [Case(*rng.normal(size=(2, n))) for n in (3, 5)]
+    )
+    (sentence,) = said(exercise, lambda queries, keys: keys**2 - queries)
+    assert sentence == "Your answer is the right one with `queries` and `keys` exchanged."
+
+
+def test_a_factor_may_be_a_size():
+    rng = np.random.default_rng(0)
+    exercise = exercise_of(
+        lambda x: x.sum(axis=-1), [Case(rng.normal(size=(2, n))) for n in (3, 5, 7)]
+    )
+    (sentence,) = said(exercise, lambda x: x.mean(axis=-1))
+    assert sentence == "Your answer is the right one times 1 / x.shape[-1]."
+    (sentence,) = said(exercise, lambda x: x.sum(axis=-1) * np.sqrt(x.shape[-1]))
+    assert sentence == "Your answer is the right one times √(x.shape[-1])."
+
+
+def test_a_transposed_table_is_told():
+    rng = np.random.default_rng(0)
+    exercise = exercise_of(
+        lambda q, k: np.outer(q, k + 1),
+        [Case(rng.normal(size=2), rng.normal(size=n)) for n in (3, 5)],
+    )
+    (sentence,) = said(exercise, lambda q, k: np.outer(q, k + 1).T)
+    assert sentence == "Your answer is the right one with rows and columns exchanged."
+
+
+def weights(scores):
+    return np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+
+
+WEIGHTS = exercise_of(
+    weights, [Case(np.random.default_rng(n).normal(size=(n, n + 2))) for n in (2, 3, 5)]
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (
+            lambda s: np.exp(s) / np.exp(s).sum(axis=-2, keepdims=True),
+            "Your numbers sum to 1 along axis -2; they should along axis -1.",
+        ),
+        (
+            lambda s: np.exp(s) / np.exp(s).sum(),
+            "All your numbers together sum to 1; those along axis -1 should.",
+        ),
+        (lambda s: s, "Your answer is `scores`, just as it came."),
+        (lambda s: s + 0.1 * np.sin(s), "Your numbers do not sum to 1 along axis -1"),
+    ],
+)
+def test_over_what_weights_sum_to_1_is_told(answer, sentence):
+    assert any(one.startswith(sentence) for one in said(WEIGHTS, answer)), said(WEIGHTS, answer)
+
+
+def test_a_missing_step_is_told():
+    assert "One step is missing: the right answer is the share along axis -1 of yours." in said(
+        WEIGHTS, np.exp
+    )
+
+
+def test_only_batches_and_the_only_group_that_fails_are_told():
+    rng = np.random.default_rng(0)
+    exercise = exercise_of(
+        lambda x: x.sum(axis=-1), [Case(rng.normal(size=3))], [Case(rng.normal(size=(2, 5)))]
+    )
+    for wrong in (lambda x: x.sum(axis=0), lambda x: x[0] + x[1] + x[2]):  # it raises
+        sentences = said(exercise, wrong)
+        assert "Without a batch your answer is right; with one it is not." in sentences
+        assert "All else is right; only this is not: group 2." in sentences
+
+
+def test_the_part_of_an_answer_is_named():
+    rng = np.random.default_rng(0)
+    exercise = exercise_of(lambda x: (x.sum(), x + 1), [Case(rng.normal(size=n)) for n in (3, 5)])
+    (sentence,) = said(exercise, lambda x: (x.sum(), 2 * x + 2))
+    assert sentence == "Part 2 of your answer is the right one times 2, in every case."
+
+
+class Scale(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.tensor(1.0))
+        self.b = torch.nn.Parameter(torch.tensor(1.0))
+
+    def forward(self, x):
+        return self.w * x + self.b
+
+
+class Cut(Scale):
+    def forward(self, x):
+        return self.w.detach() * x + self.b
+
+
+def test_a_parameter_that_no_gradient_reaches_is_named():
+    exercise = exercise_of(Scale, [Case(torch.ones(3)), Case(torch.arange(5.0))], kind="module")
+    (sentence,) = said(exercise, Cut)
+    assert sentence.startswith("The output is right, but no gradient reaches `w`.")
+    assert "torch.no_grad()" in sentence
+
+
+def test_the_parameters_that_were_loaded_are_kept_and_can_be_redone_by_hand():
+    exercise = exercise_of(Scale, [Case(torch.arange(1.0, 4.0))], kind="module")
+
+    class Wrong(Scale):
+        def forward(self, x):
+            return self.w * x - self.b
+
+    failure = exercise.check(exercise.local(Wrong), seed=0, closer=True).failure
+    w, b = (float(failure.parameters[name]) for name in ("w", "b"))
+    assert (w, b) == (round(w, 1), round(b, 1))
+    assert np.allclose(failure.difference.got, w * np.asarray(failure.arguments["x"]) - b)
