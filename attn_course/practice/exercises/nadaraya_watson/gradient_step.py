@@ -5,13 +5,14 @@ import numpy as np
 from attn_course import nadaraya_watson
 from attn_course.definitions import nadaraya_watson as definition
 from attn_course.practice.definition import Case, reference
-from attn_course.practice.exercises.nadaraya_watson._targets import up_and_down
+from attn_course.practice.exercises.nadaraya_watson._targets import require_others, up_and_down
 from attn_course.practice.inputs import apart
 from attn_course.translate import _
 
 
 @reference
 def gradient_step(inputs, targets, w, learning_rate):
+    require_others(inputs)
     return w - learning_rate * nadaraya_watson.loss_gradient(inputs, targets, w)
 
 
