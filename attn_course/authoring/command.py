@@ -121,8 +121,10 @@ def release(arguments: argparse.Namespace) -> int:
 def selftest(arguments: argparse.Namespace) -> int:
     """Examine the checks themselves."""
     from attn_course._progress import Progress
+    from attn_course.authoring.first_look import looks_by_exercise
     from attn_course.authoring.selftest import examine, is_good, report
     from attn_course.practice.exercises import chapters
+    from attn_course.practice.workspace import course_root
 
     known = chapters()
     wanted, files = ids_and_files(arguments.what, known)
@@ -137,7 +139,8 @@ def selftest(arguments: argparse.Namespace) -> int:
             examined.append(examine(exercise))
             shown.advance()
     trials = _trials(wanted) if arguments.mutants else []
-    print(report(examined, trials))
+    root = course_root()
+    print(report(examined, trials, looks_by_exercise(root) if root else None))
     return GOOD if is_good(examined, trials) else OPEN
 
 

@@ -16,7 +16,10 @@ variants that were written from the task text alone, before the author's list wa
 `judged` is what a reader said of the feedback the answer gets: `named` (a known mistake, and it is
 what is wrong), `untrue` (named, but the sentence claims what the learner did not do), `described`
 (no name, but a sentence says it), `shown` (an example small enough to redo), `unhelpful`, `passed`
-(wrong, and accepted), `right` (it turned out to be right by the task text).
+(wrong, and accepted), `refused` (right, and rejected), `right` (it turned out to be right by the
+task text). It says how the check did at the time of that first look, before any list was changed
+for it, and it stays; after a change, a second look (`tests/second_look`) is written and judged in
+the same way.
 """
 
 import re
@@ -27,11 +30,11 @@ from pathlib import Path
 
 from attn_course.authoring.source import SourceChapter
 from attn_course.practice.exercise import Exercise, run_program
-from attn_course.practice.results import Result, Verdict
+from attn_course.practice.results import Result
 from attn_course.translate import _
 
 FOLDER = Path("tests", "first_look")
-JUDGEMENTS = ("named", "untrue", "described", "shown", "unhelpful", "passed", "right")
+JUDGEMENTS = ("named", "untrue", "described", "shown", "unhelpful", "passed", "right", "refused")
 _ENTRY = re.compile(
     r"^### (?P<kind>wrong|right): (?P<words>[^\n]+)\n"
     r"(?:judged: (?P<judged>\w+)\n)?\s*```python\n(?P<code>.*?)\n```",
@@ -72,6 +75,16 @@ def looked_at(source: SourceChapter, exercise: Exercise, look: Look, seed: int) 
     return exercise.check(exercise.local(answer), seed, closer=True)
 
 
+def looks_by_exercise(root: Path, folder: Path = FOLDER) -> dict[str, list[Look]]:
+    """Return all looks of the checkout in `root` by the exercise's id."""
+    found: dict[str, list[Look]] = {}
+    for path in sorted((root / folder).glob("*.md")):
+        number = path.stem.partition("_")[0]
+        for look in read_looks(path):
+            found.setdefault(f"{number}.{look.exercise}", []).append(look)
+    return found
+
+
 @dataclass(frozen=True)
 class Rates:
     """How the checks did on some first looks, by what readers said."""
@@ -87,18 +100,13 @@ class Rates:
         return self.judged["named"] + self.judged["described"]
 
 
-def rates(looks: Iterable[Look], refused: int = 0) -> Rates:
-    """Return the rates of some looks; `refused` right answers among them were not accepted."""
+def rates(looks: Iterable[Look]) -> Rates:
+    """Return the rates of some looks."""
     found = list(looks)
     wrong = [look for look in found if look.is_wrong and look.judged != "right"]
     right = [look for look in found if not look.is_wrong or look.judged == "right"]
+    refused = sum(look.judged == "refused" for look in right)
     return Rates(len(wrong), Counter(look.judged for look in wrong), len(right), refused)
-
-
-def refused(source: SourceChapter, exercise: Exercise, looks: Iterable[Look], seed: int) -> int:
-    """Return how many of the right answers the check does not accept."""
-    results = [looked_at(source, exercise, look, seed) for look in looks if not look.is_wrong]
-    return sum(one is None or one.verdict is not Verdict.PASSED for one in results)
 
 
 def in_words(rates_found: Rates) -> str:

@@ -4,10 +4,11 @@ answer may be rejected, and hardly a mutant of a solution may pass.
 `attn-course selftest` prints the table, and `tests/course/test_exercises.py` holds it at 100 %.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from attn_course.authoring.first_look import Look, in_words, rates
 from attn_course.authoring.survivors import SEEDS, WANTED_RATE, Trial
 from attn_course.practice.exercise import Exercise
 from attn_course.practice.feedback import aligned
@@ -89,13 +90,24 @@ def is_good(examined: Sequence[Examination], trials: Sequence[Trial] = ()) -> bo
     )
 
 
-def report(examined: Iterable[Examination], trials: Iterable[Trial] = ()) -> str:
-    """Return the table, what went wrong by name, which mutants survive and why, and the rates."""
+def report(
+    examined: Iterable[Examination],
+    trials: Iterable[Trial] = (),
+    looks: Mapping[str, Sequence[Look]] | None = None,
+) -> str:
+    """Return the table, what went wrong by name, which mutants survive and why, and the rates.
+
+    `looks` are the first looks by exercise: how the checks did on mistakes that nobody had listed.
+    """
     examined, tried = list(examined), {trial.exercise.id: trial for trial in trials}
     heading = [_("Exercise"), _("mistakes rejected"), _("called by name"), _("variants accepted")]
+    heading += [_("first look")] * bool(looks)
     rows = [tuple(heading + [_("mutants killed"), _("equivalent")] * bool(tried))]
     for one in examined:
         row = [one.exercise.id, *_shares_of(one)]
+        if looks:
+            found = rates(looks.get(one.exercise.id, ()))
+            row.append(_n_of(found.helpful, found.wrong) if found.wrong else "–")
         if tried:
             row += _shares_of_mutants(tried.get(one.exercise.id))
         rows.append(tuple(row))
@@ -104,8 +116,12 @@ def report(examined: Iterable[Examination], trials: Iterable[Trial] = ()) -> str
     explained = [line for trial in tried.values() for line in _explained(trial)]
     if explained:
         explained.insert(0, _("Mutants that pass and are right answers too:"))
-    rates = [*_rates(examined), *_mutant_rates(list(tried.values()))]
-    parts = [aligned(rows), faults, explained, rates]
+    shares = [*_rates(examined), *_mutant_rates(list(tried.values()))]
+    if looks:
+        ids = {one.exercise.id for one in examined}
+        seen = [look for name, found in looks.items() if name in ids for look in found]
+        shares.append(in_words(rates(seen)))
+    parts = [aligned(rows), faults, explained, shares]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 

@@ -1,0 +1,66 @@
+"""The looks of strangers: complete, judged, and every right answer among them accepted."""
+
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from attn_course.authoring.first_look import JUDGEMENTS, looked_at, looks_by_exercise, rates
+from attn_course.authoring.release import source_chapter
+from attn_course.authoring.selftest import Examination, report
+from attn_course.practice.exercises import chapters
+from attn_course.practice.results import Verdict
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # a stranger's answer may divide by zero
+
+ROOT = Path(__file__).parents[2]
+EXERCISES = {one.id: one for chapter in chapters().values() for one in chapter.exercises.values()}
+FIRST, SECOND = looks_by_exercise(ROOT), looks_by_exercise(ROOT, Path("tests", "second_look"))
+
+
+@cache
+def source(stem):
+    return source_chapter(ROOT, stem)
+
+
+def test_every_exercise_has_ten_mistakes_and_three_right_answers_of_a_first_look():
+    assert set(FIRST) == set(EXERCISES)
+    for looks in FIRST.values():
+        assert Counter(look.is_wrong for look in looks) == {True: 10, False: 3}
+
+
+def test_a_third_of_the_exercises_has_a_second_look():
+    assert set(SECOND) <= set(EXERCISES)
+    assert len(SECOND) >= len(EXERCISES) / 3
+    for looks in SECOND.values():
+        assert Counter(look.is_wrong for look in looks) == {True: 5, False: 1}
+
+
+def test_every_mistake_was_judged():
+    looks = [look for found in (FIRST, SECOND) for one in found.values() for look in one]
+    assert {look.judged for look in looks if look.is_wrong} <= set(JUDGEMENTS)
+
+
+@pytest.mark.parametrize("looks", [FIRST, SECOND], ids=["first", "second"])
+def test_every_right_answer_of_a_stranger_is_accepted(looks):
+    refused = []
+    for name, found in looks.items():
+        exercise = EXERCISES[name]
+        for look in found:
+            if not look.is_wrong:
+                result = looked_at(source(exercise.chapter.stem), exercise, look, seed=7)
+                if result is None or result.verdict is not Verdict.PASSED:
+                    refused.append((name, look.words))
+    assert refused == []
+
+
+def test_the_rate_is_told_for_each_exercise_and_for_all():
+    found = rates(look for looks in FIRST.values() for look in looks)
+    assert sum(found.judged.values()) == 367  # of 370, 3 turned out to be right
+    assert (found.wrong, found.helpful, found.refused) == (367, 238, 1)
+    name = "01.average_pooling"
+    text = report([Examination(EXERCISES[name], (), (), ())], (), FIRST)
+    one = rates(FIRST[name])
+    assert f"{one.helpful} of {one.wrong}" in text.split("\n")[1]
+    assert f"First look: {one.helpful} of {one.wrong} mistakes" in text
