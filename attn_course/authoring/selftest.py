@@ -120,7 +120,7 @@ def report(
     if looks:
         ids = {one.exercise.id for one in examined}
         seen = [look for name, found in looks.items() if name in ids for look in found]
-        shares.append(in_words(rates(seen)))
+        shares += [in_words(rates(seen))] if seen else []
     parts = [aligned(rows), faults, explained, shares]
     return "\n\n".join("\n".join(part) for part in parts if part)
 

@@ -85,7 +85,10 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         "--timeout-call", type=seconds, metavar="S", help=_("seconds for one call of an answer")
     )
     made.add_argument(
-        "--timeout-submission", type=seconds, metavar="S", help=_("seconds for a whole notebook")
+        "--timeout-submission",
+        type=seconds,
+        metavar="S",
+        help=_("seconds for all exercises of a notebook, which share them"),
     )
     made.add_argument(
         "--memory", type=count, metavar="MB", help=_("memory for a notebook's own data")
@@ -96,7 +99,10 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     made.add_argument(
         "--nbval",
         action="store_true",
-        help=_("also say whether each runs from top to bottom in a fresh kernel (slow, no points)"),
+        help=_(
+            "also say whether each runs from top to bottom in a fresh kernel (slow, no points); "
+            "it has the memory of two processes, and can start no other"
+        ),
     )
     again = made.add_mutually_exclusive_group()
     again.add_argument(

@@ -26,6 +26,7 @@ from attn_course.grading import bubblewrap
 from attn_course.grading.ladder import Rung
 from attn_course.grading.limits import Barriers, Limits
 from attn_course.grading.protocol import printable
+from attn_course.grading.temporary import make_folder
 from attn_course.grading.visible import PACKAGES, copy_course, environment, what_is_visible
 from attn_course.translate import _
 
@@ -110,7 +111,7 @@ class FreshKernel:
     @contextmanager
     def _started(self, content: bytes, errors: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
         """Start it; at the end, nothing of it is left."""
-        folder = Path(tempfile.mkdtemp(prefix="attn-course-"))
+        folder = make_folder("kernel")
         try:
             command, scratch = self._prepared(folder, len(content))
             with tempfile.TemporaryFile() as notebook:

@@ -11,9 +11,11 @@ Every Python file in DIR may add to the chapters that there are:
 
 and may have a chapter of its own, `chapter = Chapter("90_project", …)`, written as the course
 writes its exercises. The label of a group is shown to learners. Its inputs are not, nor what an
-answer says about them: the text of an exception may repeat its input, so only its kind and line
-are told. But an answer sees what it is asked, and one that is written to do so can tell it in the
-text of another exercise. So draw cases at random, and trust no fixed input to stay secret.
+answer says once it has seen them, in this exercise or in a later one: of an exception only the kind
+and the place are told (see `notes`). Exercises with private groups are asked last, so that the
+others can be told about freely. Still an answer may tell something by the line in which it stops,
+or by what it gets wrong. So draw cases at random: every submission then meets inputs of its own,
+and what it finds out is of no use to the next one. Trust no fixed input to stay secret.
 The files are yours: they run as you, here, with no sandbox around them.
 """
 

@@ -9,7 +9,6 @@ is to blame, so it may be tried again.
 import os
 import shutil
 import socket
-import stat
 import subprocess
 import sys
 import tempfile
@@ -33,32 +32,18 @@ from attn_course.grading.protocol import (
     OutOfTime,
     ProtocolBroken,
 )
+from attn_course.grading.temporary import make_folder
+from attn_course.grading.temporary import sweep as sweep  # whoever grades does this first
 from attn_course.grading.visible import copy_course, environment, what_is_visible
 from attn_course.practice.wire import Plain
-from attn_course.translate import _
 
 _SECONDS_TO_START = 120.0
 _SECONDS_TO_OBEY = 30.0
-_FOLDERS = "attn-course-worker-"  # then the number of the process that made it
-_A_DAY = 24 * 3600
 _LARGEST_REPORT = 100_000
 
 
 class InfrastructureFault(Exception):  # noqa: N818 (the word of the design: nobody's submission)
     """The grader's own machinery failed: the only thing that is worth another try."""
-
-
-def sweep() -> None:
-    """Remove what graders left behind that were killed while a worker of theirs was starting."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDERS}*-*"):
-        number = folder.name.removeprefix(_FOLDERS).partition("-")[0]
-        with suppress(OSError):  # somebody else does the same
-            status = folder.lstat()
-            # A day, since a process of that number may live where we don't see it: in a container.
-            is_old = time.time() - status.st_mtime > _A_DAY
-            is_ours = status.st_uid == os.geteuid() and stat.S_ISDIR(status.st_mode)
-            if is_old and is_ours and not Path("/proc", number).exists():
-                shutil.rmtree(folder, ignore_errors=True)
 
 
 class WorkerProcess:
@@ -76,12 +61,10 @@ class WorkerProcess:
         is_warm: bool = True,
         waits: bool = True,
     ) -> None:
-        if not hasattr(os, "fork"):
-            raise InfrastructureFault(_("Grading needs Linux or macOS; on Windows, use WSL."))
         barriers = barriers or Barriers()
         self._is_warm = is_warm
         self._is_ready = False
-        self._folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDERS}{os.getpid()}-"))
+        self._folder = make_folder("worker")
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed in _put_away)
         ours, theirs = socket.socketpair()
         self._control = Channel(ours, _LARGEST_REPORT)

@@ -6,9 +6,9 @@ which every attack fails is taken. See `ladder` for what the rungs are.
 """
 
 import os
+import shutil
 import socket
 import sys
-import tempfile
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +17,7 @@ from attn_course.grading.ladder import Rung
 from attn_course.grading.launch import InfrastructureFault, WorkerProcess
 from attn_course.grading.limits import Barriers, Limits
 from attn_course.grading.sandboxed_submission import SandboxedSubmission
+from attn_course.grading.temporary import make_folder
 from attn_course.practice.notebook import Cell
 from attn_course.translate import _
 
@@ -32,6 +33,8 @@ class NoSandbox(Exception):  # noqa: N818 (it says what there is not)
 
 def find_rung(wanted: Literal["auto", "strict", "none"] = "auto") -> Rung:
     """Return the strongest rung here; "none" is rung E, "strict" raises rather than go below C."""
+    if not hasattr(os, "fork"):
+        raise NoSandbox(_("Grading needs Linux or macOS; on Windows, use WSL."))
     if wanted == "none":
         return _named("E", _("asked for"))
     reasons: list[str] = []
@@ -52,11 +55,16 @@ def find_rung(wanted: Literal["auto", "strict", "none"] = "auto") -> Rung:
 
 def attacks_that_succeed(rung: Rung, barriers: Barriers | None = None) -> list[str]:
     """Run the program of attacks on `rung` and return the names of those that did harm."""
-    with (
-        tempfile.TemporaryDirectory(prefix="attn-course-") as folder,
-        socket.create_server(("127.0.0.1", 0)) as listener,
-    ):
-        secret, target = Path(folder, "secret"), Path(folder, "written")
+    folder = make_folder("rung")
+    try:
+        return _attacks_that_succeed(rung, barriers, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _attacks_that_succeed(rung: Rung, barriers: Barriers | None, folder: Path) -> list[str]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        secret, target = folder / "secret", folder / "written"
         secret.write_text("a secret")
         os.chmod(folder, 0o777)  # only the sandbox shall stand in the way
         payload = {
