@@ -57,6 +57,7 @@ def measured(count: int, with_peer: int, chosen: list[str], cache: Path) -> Iter
         each = whole.seconds / count
         spoken = f"{count} notebooks, 2 jobs, {whole.seconds:.1f} s in all"
         yield Line("a notebook, start included", 1000 * each, "ms", at_most=70, detail=spoken)
+        yield Line("a notebook, once they run", 1000 / whole.rate, "ms", at_most=50)
         yield _flat_memory(whole)
         yield from _jobs(whole, submissions, folder, count)
         yield from _start(folder)
