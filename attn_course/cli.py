@@ -267,7 +267,7 @@ def lab(arguments: argparse.Namespace) -> int:
     """Run the explanation lab."""
     import json
 
-    from attn_course.evaluation.explanation import LabSettings, run_lab
+    from attn_course.explanation import LabSettings, run_lab
 
     seeds = LabSettings().seeds if arguments.seeds is None else tuple(range(arguments.seeds))
     report = run_lab(LabSettings(seeds=seeds), progress=True)

@@ -859,7 +859,7 @@ def test_the_lab_prints_its_report_or_every_number(capsys, monkeypatch):
 
     asked = []
     monkeypatch.setattr(
-        "attn_course.evaluation.explanation.run_lab",
+        "attn_course.explanation.run_lab",
         lambda settings, progress: asked.append(settings.seeds) or Report(),
     )
     assert cli.main(["lab", "--seeds", "2"]) == 0

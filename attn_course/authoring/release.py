@@ -26,9 +26,9 @@ from attn_course.authoring.source import (
     page_title,
     read_chapter,
 )
+from attn_course.inside.notebook import notebook_text
 from attn_course.practice.definition import Definition
 from attn_course.practice.exercises import definition_of
-from attn_course.practice.notebook import notebook_text
 from attn_course.practice.numbers import number_in
 from attn_course.translate import _
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from attn_course.authoring.first_look import Look, in_words, rates
 from attn_course.authoring.survivors import SEEDS, WANTED_RATE, Trial
+from attn_course.inside.submission import Submission
 from attn_course.practice.exercise import Exercise
 from attn_course.practice.feedback import aligned
 from attn_course.practice.results import Result, Verdict
-from attn_course.practice.submission import Submission
 from attn_course.translate import _
 
 WANTED_NAMING_RATE = 0.95

@@ -27,9 +27,9 @@ from typing import Any
 
 from attn_course.authoring.edits import ANYTHING, EditProblem, edited, first_line, matches
 from attn_course.authoring.entries import STUB, VALUE, Entry, Problem, read_entries
+from attn_course.inside.notebook import Cell
+from attn_course.inside.selection import defined_names, select
 from attn_course.practice.exercise import KINDS, TASKS
-from attn_course.practice.notebook import Cell
-from attn_course.practice.selection import defined_names, select
 from attn_course.translate import _
 
 BEGIN, END, STUB_LINE = "### BEGIN SOLUTION", "### END SOLUTION", "### STUB:"

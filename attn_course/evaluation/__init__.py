@@ -6,7 +6,7 @@
   `alignment_error_rate`, `spearman` and `kendall` with human attention, `attention_rollout`
 - teaching it where to look: `SupervisedAttention`
 - whether a part is needed: `ablate`
-- whether attention explains anything: `evaluation.explanation`, a lab of its own
+- whether attention explains anything: `explanation`, a lab of its own
 """
 
 from attn_course.evaluation.ablation import Ablation, ablate, uniform_weights

@@ -11,8 +11,8 @@ import os
 import shutil
 from pathlib import Path
 
-from attn_course.grading.limits import Barriers
 from attn_course.grading.visible import DEVICES, Visible, environment
+from attn_course.inside.limits import Barriers
 
 COURSE, SCRATCH = "/course", "/scratch"  # where they lie inside
 

@@ -20,10 +20,10 @@ from attn_course.translate import _
 if TYPE_CHECKING:
     from attn_course.grading.fresh_kernel import FreshKernel
     from attn_course.grading.gradebook import Entry
-    from attn_course.grading.limits import Limits
     from attn_course.grading.report_options import ReportOptions
     from attn_course.grading.run import Settings
     from attn_course.grading.rungs import Rung
+    from attn_course.inside.limits import Limits
     from attn_course.practice.exercise import Chapter
 
 _EXAMPLES = """\
@@ -283,7 +283,7 @@ def _fresh_kernel(rung: "Rung", limits: "Limits") -> "FreshKernel":
 
 
 def _limits(arguments: argparse.Namespace) -> "Limits":
-    from attn_course.grading.limits import Limits
+    from attn_course.inside.limits import Limits
 
     asked = {
         "call_seconds": arguments.timeout_call,

@@ -24,15 +24,14 @@ from typing import IO
 
 from attn_course.grading import bubblewrap
 from attn_course.grading.ladder import Rung
-from attn_course.grading.limits import Barriers, Limits
-from attn_course.grading.protocol import printable
 from attn_course.grading.temporary import make_folder
 from attn_course.grading.visible import PACKAGES, copy_course, environment, what_is_visible
+from attn_course.inside.limits import Barriers, Limits
+from attn_course.inside.protocol import printable
 from attn_course.translate import _
 
 YES, NO, NOT_RUN = "yes", "no", "not run"
 NEEDED = ("nbval", "ipykernel", "pytest")
-_INSIDE = ("fresh_kernel_inside.py", "one_process_kernel.py")
 _SECONDS_TO_START = 120.0  # for pytest and the kernel, before the first cell
 _MOST_BYTES = 8192  # of an answer
 _LONGEST_ERROR = 200
@@ -136,10 +135,6 @@ class FreshKernel:
     def _prepared(self, folder: Path, length: int) -> tuple[list[str], str]:
         """Return the command line, and where it may write."""
         copy_course(folder / "course")
-        for name in _INSIDE:
-            copy = folder / "course" / "attn_course" / "grading" / name
-            shutil.copyfile(Path(__file__).with_name(name), copy)
-            copy.chmod(0o644)
         (folder / "scratch").mkdir()
         folder.chmod(0o755)
         seen = what_is_visible((*PACKAGES, *NEEDED))
@@ -158,7 +153,7 @@ class FreshKernel:
         )
         start = (
             f"import sys; sys.path[:] = {[course, *seen.import_paths]!r}; "
-            f"from attn_course.grading.fresh_kernel_inside import main; main(*{arguments!r})"
+            f"from attn_course.inside.fresh_kernel_inside import main; main(*{arguments!r})"
         )
         command = [seen.interpreter, "-S", "-s", "-P", "-B", "-c", start]
         if self._rung.has_bubblewrap:

@@ -30,11 +30,11 @@ from attn_course.grading.records import (
 )
 from attn_course.grading.sandbox import InfrastructureFault
 from attn_course.grading.time_shares import Share, TimeShares
+from attn_course.inside.notebook import Cell
+from attn_course.inside.selection import Problem
+from attn_course.inside.wire import Plain
 from attn_course.practice.exercise import Chapter, Exercise
-from attn_course.practice.notebook import Cell
 from attn_course.practice.results import Result, Verdict
-from attn_course.practice.selection import Problem
-from attn_course.practice.wire import Plain
 from attn_course.translate import _
 
 

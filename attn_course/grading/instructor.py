@@ -28,7 +28,7 @@ from pathlib import Path
 from types import ModuleType
 
 import attn_course
-from attn_course.grading.limits import Limits
+from attn_course.inside.limits import Limits
 from attn_course.practice.definition import Group
 from attn_course.practice.exercise import Chapter, Exercise
 from attn_course.translate import _

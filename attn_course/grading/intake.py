@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from attn_course.inside.notebook import Cell, NotebookProblem, notebook_from_bytes
 from attn_course.practice.exercise import Chapter
-from attn_course.practice.notebook import Cell, NotebookProblem, notebook_from_bytes
 from attn_course.practice.numbers import chapter_of_file, current_stem, number_in
 from attn_course.translate import _
 

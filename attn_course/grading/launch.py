@@ -19,10 +19,13 @@ from typing import IO
 
 from attn_course.grading import bubblewrap
 from attn_course.grading.ladder import Rung
-from attn_course.grading.limits import Barriers, Limits
-from attn_course.grading.lockdown import own_user
-from attn_course.grading.plan import Plan
-from attn_course.grading.protocol import (
+from attn_course.grading.temporary import make_folder
+from attn_course.grading.temporary import sweep as sweep  # whoever grades does this first
+from attn_course.grading.visible import copy_course, environment, what_is_visible
+from attn_course.inside.limits import Barriers, Limits
+from attn_course.inside.lockdown import own_user
+from attn_course.inside.plan import Plan
+from attn_course.inside.protocol import (
     END,
     FORK,
     UNASKED,
@@ -32,10 +35,7 @@ from attn_course.grading.protocol import (
     OutOfTime,
     ProtocolBroken,
 )
-from attn_course.grading.temporary import make_folder
-from attn_course.grading.temporary import sweep as sweep  # whoever grades does this first
-from attn_course.grading.visible import copy_course, environment, what_is_visible
-from attn_course.practice.wire import Plain
+from attn_course.inside.wire import Plain
 
 _SECONDS_TO_START = 120.0
 _SECONDS_TO_OBEY = 30.0
@@ -189,7 +189,7 @@ def _prepare(
     import_paths = [course, *seen.import_paths]
     start = (
         f"import sys; sys.path[:] = {import_paths!r}; "
-        f"from attn_course.grading.worker import main; main({control})"
+        f"from attn_course.inside.worker import main; main({control})"
     )
     command = [seen.interpreter, "-S", "-s", "-P", "-B", "-c", start]
     if rung.has_bubblewrap:

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from attn_course.grading.instructor import PrivateGroup
+from attn_course.inside.notebook import Cell
 from attn_course.practice.exercise import Exercise
-from attn_course.practice.notebook import Cell
 from attn_course.practice.results import Difference, Failure, GroupResult, Raised, Result, Verdict
 from attn_course.translate import _
 

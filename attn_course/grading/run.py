@@ -20,9 +20,9 @@ from attn_course.grading.gradebook import Entry, Gradebook
 from attn_course.grading.instructor import version_of
 from attn_course.grading.intake import HandedIn, Intake, Unreadable
 from attn_course.grading.jobs import Done, Jobs, Task
-from attn_course.grading.limits import Limits
 from attn_course.grading.records import Record, cut
 from attn_course.grading.safe_names import shown
+from attn_course.inside.limits import Limits
 from attn_course.practice.exercise import Chapter
 from attn_course.practice.results import Verdict
 from attn_course.translate import _

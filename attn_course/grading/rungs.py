@@ -12,13 +12,13 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from attn_course.grading import landlock, seccomp
 from attn_course.grading.ladder import Rung
 from attn_course.grading.launch import InfrastructureFault, WorkerProcess
-from attn_course.grading.limits import Barriers, Limits
 from attn_course.grading.sandboxed_submission import SandboxedSubmission
 from attn_course.grading.temporary import make_folder
-from attn_course.practice.notebook import Cell
+from attn_course.inside import landlock, seccomp
+from attn_course.inside.limits import Barriers, Limits
+from attn_course.inside.notebook import Cell
 from attn_course.translate import _
 
 __all__ = ["NoSandbox", "Rung", "attacks_that_succeed", "find_rung"]

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 
 from attn_course.grading.ladder import Rung
 from attn_course.grading.launch import InfrastructureFault, WorkerProcess
-from attn_course.grading.limits import Barriers, Limits
 from attn_course.grading.sandboxed_submission import NOTHING_AVOIDED, SandboxedSubmission
-from attn_course.practice.notebook import Cell
+from attn_course.inside.limits import Barriers, Limits
+from attn_course.inside.notebook import Cell
 
 __all__ = ["HeadStart", "InfrastructureFault", "Sandbox", "SandboxedSubmission"]
 

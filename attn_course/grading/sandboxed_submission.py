@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from attn_course.grading.launch import InfrastructureFault, WorkerProcess
-from attn_course.grading.limits import Limits
-from attn_course.grading.protocol import (
+from attn_course.inside.limits import Limits
+from attn_course.inside.notebook import Cell
+from attn_course.inside.protocol import (
     OUT_OF_MEMORY,
     UNASKED,
     Channel,
@@ -18,10 +19,9 @@ from attn_course.grading.protocol import (
     printable,
     require_answer,
 )
-from attn_course.practice.notebook import Cell
+from attn_course.inside.selection import Problem
+from attn_course.inside.wire import Plain
 from attn_course.practice.results import Verdict
-from attn_course.practice.selection import Problem
-from attn_course.practice.wire import Plain
 from attn_course.translate import _
 
 NOTHING_AVOIDED: Mapping[str, Sequence[str]] = MappingProxyType({})

@@ -1,9 +1,9 @@
 """What a submission can see of this computer: the interpreter, NumPy, PyTorch, matplotlib.
 
 Folders of libraries are shown whole, except for the folders of installed packages in them; of
-those only the packages that submissions need are shown, one by one. Of the course itself, a copy
-of the few modules that run inside is made; the reference, the exercises with their checks, and
-whatever else lies beside them stay out of sight.
+those only the packages that submissions need are shown, one by one. Of the course itself, the room
+`inside` is copied; the reference, the exercises with their checks, and everything else stay out of
+sight.
 """
 
 import importlib.metadata
@@ -21,25 +21,9 @@ import attn_course
 
 PACKAGES = ("numpy", "torch", "matplotlib", "msgpack")
 _MODULES = (".py", ".so")
+_COMPILED = shutil.ignore_patterns("__pycache__")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
-_COURSE = (
-    "__init__.py",
-    "translate.py",
-    "locale",
-    "practice/wire.py",
-    "practice/submission.py",
-    "practice/selection.py",
-    "practice/shortcuts.py",
-    "practice/notebook.py",
-    "grading/landlock.py",
-    "grading/limits.py",
-    "grading/lockdown.py",
-    "grading/namespaces.py",
-    "grading/plan.py",
-    "grading/protocol.py",
-    "grading/seccomp.py",
-    "grading/worker.py",
-)
+_COURSE = ("__init__.py", "translate.py", "locale", "inside")  # a contract says that these suffice
 
 
 @dataclass(frozen=True)
@@ -103,18 +87,18 @@ def what_is_visible(names: tuple[str, ...] = PACKAGES) -> Visible:
 
 
 def copy_course(folder: Path) -> None:
-    """Write the modules of the course that are harmless inside a sandbox below `folder`."""
+    """Write what of the course runs inside a sandbox below `folder`: the room `inside`."""
     source = Path(attn_course.__file__).parent
     target = folder / "attn_course"
+    target.mkdir(parents=True)
     for name in _COURSE:
         if (source / name).is_dir():
-            shutil.copytree(source / name, target / name)
+            shutil.copytree(source / name, target / name, ignore=_COMPILED)
         elif (source / name).exists():
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source / name, target / name)
-    shutil.copyfile(source / "grading" / "inert_practice.py", target / "practice" / "__init__.py")
-    (target / "grading" / "__init__.py").write_text("")
-    for path in [folder, *folder.rglob("*")]:  # readable for nobody, whatever the umask here
+    (target / "practice").mkdir()
+    shutil.copyfile(source / "inside" / "inert_practice.py", target / "practice" / "__init__.py")
+    for path in [folder, *folder.rglob("*")]:  # for the user `nobody` too, whatever the umask here
         path.chmod(0o755 if path.is_dir() else 0o644)
 
 

@@ -35,13 +35,13 @@ def check(exercise_id: Any, answer: Any, others: bool = True) -> "Feedback | Not
     `.attn-course` next to the notebook. After green, other right ways to write it are there to
     unfold; `others=False` leaves them out, and so does the setting of a class.
     """
+    from attn_course.inside.submission import FirstPrints
     from attn_course.practice import exercises, feedback, progress
     from attn_course.practice.classroom import classroom
     from attn_course.practice.notebook_cells import note_on_age
     from attn_course.practice.numbers import Misuse, exercise_named
     from attn_course.practice.report import report_of
     from attn_course.practice.results import Verdict
-    from attn_course.practice.submission import FirstPrints
 
     if not isinstance(exercise_id, str):
         return _not_checked(

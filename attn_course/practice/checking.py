@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from attn_course.inside.notebook import NotebookProblem, read_notebook
+from attn_course.inside.selection import answers_from, defined_names
 from attn_course.practice import exercises
 from attn_course.practice.classroom import classroom
 from attn_course.practice.exercise import Exercise
 from attn_course.practice.feedback import Feedback
-from attn_course.practice.notebook import NotebookProblem, read_notebook
 from attn_course.practice.numbers import Misuse, chapter_of_file
 from attn_course.practice.progress import Progress
 from attn_course.practice.report import report_of
 from attn_course.practice.results import Result, Verdict
-from attn_course.practice.selection import answers_from, defined_names
 from attn_course.practice.terminal import Paint, in_quotes, plain, quiet
 from attn_course.translate import _
 

@@ -46,9 +46,9 @@ def check(arguments: argparse.Namespace) -> int:
 
 def watch(arguments: argparse.Namespace, pause: Callable[[float], None] = time.sleep) -> int:
     """Check again whenever a notebook is saved."""
+    from attn_course.inside.notebook import NotebookProblem
     from attn_course.practice.checking import exercises_in
     from attn_course.practice.exercises import chapters
-    from attn_course.practice.notebook import NotebookProblem
     from attn_course.practice.watching import Watch
 
     found = _work(*ids_and_files(arguments.what, chapters()))
@@ -99,8 +99,8 @@ def hint(arguments: argparse.Namespace) -> int:
 
 def reset(arguments: argparse.Namespace) -> int:
     """Put one exercise back as it was."""
+    from attn_course.inside.notebook import NotebookProblem
     from attn_course.practice import workspace
-    from attn_course.practice.notebook import NotebookProblem
 
     exercise = _exercise_named(arguments.exercise)
     path = arguments.file or _notebook_of(exercise)
@@ -221,8 +221,8 @@ def _work(
 
 
 def _check_file(path: Path, wanted: list["Exercise"] | None) -> int:
+    from attn_course.inside.notebook import NotebookProblem
     from attn_course.practice.checking import checked, exercises_in
-    from attn_course.practice.notebook import NotebookProblem
     from attn_course.practice.results import Verdict
 
     remembered = _remembered(path.parent)
@@ -261,8 +261,8 @@ def _print_checked(one: "Checked", at_length: bool) -> None:
 
 
 def _check_as_json(work: Iterator[tuple[Path, list["Exercise"] | None]]) -> int:
+    from attn_course.inside.notebook import NotebookProblem
     from attn_course.practice.checking import FORMAT, exercises_in, file_as_json
-    from attn_course.practice.notebook import NotebookProblem
 
     notebooks = []
     for path, wanted in work:

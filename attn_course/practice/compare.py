@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from attn_course.inside.wire import Plain
 from attn_course.practice.results import Difference
-from attn_course.practice.wire import Plain
 from attn_course.translate import _
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-5  # what single precision leaves after a few operations

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from attn_course.practice.wire import Plain, pack
+from attn_course.inside.wire import Plain, pack
 
 
 class Case:

@@ -39,11 +39,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from attn_course.inside.submission import LocalSubmission, Submission
+from attn_course.inside.wire import Plain
 from attn_course.practice import judging
 from attn_course.practice.definition import Case, Definition, Group
 from attn_course.practice.results import Result
-from attn_course.practice.submission import LocalSubmission, Submission
-from attn_course.practice.wire import Plain
 from attn_course.translate import _
 
 __all__ = ["KINDS", "TASKS", "Case", "Chapter", "Exercise", "Group", "KnownMistake", "Solution"]

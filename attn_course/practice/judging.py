@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attn_course.inside.submission import Submission
+from attn_course.inside.wire import Plain
 from attn_course.practice.compare import (
     as_array,
     converting_once,
@@ -25,8 +27,6 @@ from attn_course.practice.naming import name_the_mistake
 from attn_course.practice.observations import Ask, observe
 from attn_course.practice.results import Failure, GroupResult, Raised, Result, Verdict
 from attn_course.practice.shrinking import shrunk
-from attn_course.practice.submission import Submission
-from attn_course.practice.wire import Plain
 from attn_course.translate import _
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attn_course.inside.wire import Plain
 from attn_course.practice.compare import as_array, difference, same
 from attn_course.practice.definition import Case
-from attn_course.practice.wire import Plain
 from attn_course.translate import _
 
 if TYPE_CHECKING:

@@ -28,15 +28,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from attn_course.inside.notebook import NotebookProblem, notebook_from_bytes
 from attn_course.practice import CELLS_MUST_PASS
-from attn_course.practice.notebook import NotebookProblem, notebook_from_bytes
 from attn_course.practice.numbers import Misuse, chapter_of_file, exercise_named, number_in
 from attn_course.translate import _
 
 if TYPE_CHECKING:
+    from attn_course.inside.selection import Answers
     from attn_course.practice.checking import Checked
     from attn_course.practice.exercise import Chapter, Exercise
-    from attn_course.practice.selection import Answers
 
 _CHECK = rb"practice\.check\(\s*\\?[\"']([\w.]+)"  # as it is written in JSON
 
@@ -147,7 +147,7 @@ class CourseNotebook(pytest.File):
     @cached_property
     def answers(self) -> "Answers":
         """What the chosen tests need of the notebook; it runs when the first of them does."""
-        from attn_course.practice.selection import answers_from
+        from attn_course.inside.selection import answers_from
 
         chosen = [
             item.exercise.name
@@ -192,8 +192,8 @@ class ExerciseItem(pytest.Item):
 
     def _found(self) -> "Checked | NotebookProblem":
         """Return what came of the check, or what is the matter with the whole file."""
+        from attn_course.inside.submission import FirstPrints
         from attn_course.practice.checking import Checked
-        from attn_course.practice.submission import FirstPrints
 
         assert isinstance(self.parent, CourseNotebook)
         exercise = self.exercise

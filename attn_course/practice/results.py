@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_course.practice.wire import Plain
+from attn_course.inside.wire import Plain
 from attn_course.translate import _
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from attn_course.inside.wire import Plain
 from attn_course.practice.compare import as_array
 from attn_course.practice.definition import Case
 from attn_course.practice.results import Failure
-from attn_course.practice.wire import Plain
 
 Fails = Callable[[Case], Failure | None]
 _SECONDS = 1.0

@@ -7,12 +7,12 @@ needs is the same; a change to it, or to what it uses, has it checked again.
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from attn_course.inside.notebook import NotebookProblem, read_notebook
+from attn_course.inside.selection import select
 from attn_course.practice.checking import Checked, checked
 from attn_course.practice.exercise import Exercise
-from attn_course.practice.notebook import NotebookProblem, read_notebook
 from attn_course.practice.progress import Progress
 from attn_course.practice.results import Verdict
-from attn_course.practice.selection import select
 from attn_course.practice.terminal import GOOD, clear, paint, show
 from attn_course.translate import _
 

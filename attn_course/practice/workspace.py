@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from attn_course._files import create_file, replace_file
-from attn_course.practice import classroom, exercises
-from attn_course.practice.exercise import Chapter, Exercise
-from attn_course.practice.notebook import (
+from attn_course.inside.notebook import (
     Cell,
     Notebook,
     notebook_text,
     read_notebook,
     source_of,
 )
+from attn_course.inside.selection import defined_names
+from attn_course.practice import classroom, exercises
+from attn_course.practice.exercise import Chapter, Exercise
 from attn_course.practice.numbers import chapter_of_file
-from attn_course.practice.selection import defined_names
 from attn_course.translate import _
 
 HANDOUT = "attn-course-exercises.zip"

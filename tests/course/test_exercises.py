@@ -18,12 +18,12 @@ from attn_course.authoring.release import release, source_chapter, stale_files, 
 from attn_course.authoring.selftest import examine, report
 from attn_course.authoring.source import BEGIN, END, STUB_LINE
 from attn_course.authoring.survivors import WANTED_RATE, solution_in, try_mutants
+from attn_course.inside.notebook import Cell, read_notebook
+from attn_course.inside.selection import Answers, answers_from, answers_in, without_magics
+from attn_course.inside.submission import SerialisedSubmission
 from attn_course.practice import exercises
 from attn_course.practice.exercises import chapters
-from attn_course.practice.notebook import Cell, read_notebook
 from attn_course.practice.results import Verdict
-from attn_course.practice.selection import Answers, answers_from, answers_in, without_magics
-from attn_course.practice.submission import SerialisedSubmission
 
 # A known mistake may well divide by zero: its feedback matters here, not NumPy's warning.
 pytestmark = pytest.mark.filterwarnings("ignore")

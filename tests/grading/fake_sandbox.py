@@ -9,9 +9,9 @@ import math
 from contextlib import contextmanager
 
 from attn_course.grading.sandbox import InfrastructureFault
+from attn_course.inside.selection import answers_in
+from attn_course.inside.submission import LocalSubmission
 from attn_course.practice.results import Verdict
-from attn_course.practice.selection import answers_in
-from attn_course.practice.submission import LocalSubmission
 
 VERDICTS = {
     "Crash": Verdict.CRASHED,

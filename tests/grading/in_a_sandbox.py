@@ -2,7 +2,7 @@
 
 from textwrap import dedent
 
-from attn_course.practice.notebook import Cell
+from attn_course.inside.notebook import Cell
 
 
 def cells(*sources):

@@ -12,8 +12,8 @@ import sys
 import pytest
 
 from attn_course.grading.ladder import Rung
-from attn_course.grading.limits import Limits
 from attn_course.grading.sandbox import Sandbox
+from attn_course.inside.limits import Limits
 from tests.grading.attacks import naive_grader
 from tests.grading.attacks.all_attacks import ATTACKS, FAMILIES, SAME_ON_EVERY_RUNG
 from tests.grading.attacks.assault import (

@@ -6,10 +6,10 @@ from attn_course.authoring.source import read_cells
 from attn_course.grading.feedback_page import page
 from attn_course.grading.grade_one import grade_cells
 from attn_course.grading.gradebook import Entry
-from attn_course.grading.limits import Limits
 from attn_course.grading.sandbox import Sandbox
+from attn_course.inside.limits import Limits
+from attn_course.inside.notebook import Cell, read_notebook
 from attn_course.practice.exercises import chapters
-from attn_course.practice.notebook import Cell, read_notebook
 from attn_course.practice.results import Verdict
 from tests.grading.available_rungs import ROOT, SANDBOXES, rung_or_skip
 

@@ -16,8 +16,8 @@ from attn_course.grading import fresh_kernel, reports, run, rungs, sandbox
 from attn_course.grading.fresh_kernel import NEEDED, FreshKernel, missing_packages
 from attn_course.grading.gradebook import Gradebook
 from attn_course.grading.ladder import Rung
-from attn_course.grading.limits import Barriers, Limits
 from attn_course.grading.run import Settings, grade_folder, open_gradebook
+from attn_course.inside.limits import Barriers, Limits
 from tests.grading import fixture_chapter
 from tests.grading.available_rungs import run_as_nobody, rung_or_skip
 from tests.grading.fake_sandbox import FakeSandbox
@@ -394,7 +394,7 @@ def test_it_runs_for_a_user_without_privileges_too():
     done = run_as_nobody(
         "from attn_course.grading.fresh_kernel import FreshKernel\n"
         "from attn_course.grading.ladder import Rung\n"
-        "from attn_course.grading.limits import Limits\n"
+        "from attn_course.inside.limits import Limits\n"
         f"print(FreshKernel(Rung('A'), Limits()).run({content!r}))\n"
     )
     assert done.stdout == "no: cell 4: ZeroDivisionError: division by zero\n", done.stderr

@@ -17,9 +17,9 @@ from attn_course.grading.gradebook import Entry
 from attn_course.grading.intake import cells_of
 from attn_course.grading.records import from_json
 from attn_course.grading.sandbox import InfrastructureFault
+from attn_course.inside.selection import Problem
 from attn_course.practice import judging
 from attn_course.practice.results import Verdict
-from attn_course.practice.selection import Problem
 from tests.grading.fake_sandbox import EXCEPTIONS, VERDICTS, FakeSandbox
 from tests.grading.fixture_chapter import STUBS, WRONG_ROWS, chapter, notebook_bytes
 

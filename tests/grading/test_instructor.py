@@ -14,7 +14,7 @@ from attn_course.grading.instructor import (
     with_own_checks,
 )
 from attn_course.grading.intake import cells_of
-from attn_course.grading.limits import Limits
+from attn_course.inside.limits import Limits
 from attn_course.practice.exercise import Group
 from attn_course.practice.results import Verdict
 from tests.grading import fixture_chapter

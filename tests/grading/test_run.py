@@ -21,8 +21,8 @@ from attn_course.grading.folder import FolderProblem
 from attn_course.grading.gradebook import Gradebook, GradebookProblem, content_of
 from attn_course.grading.intake import IntakeProblem
 from attn_course.grading.jobs import JobsFailed
-from attn_course.grading.limits import Limits
 from attn_course.grading.run import Settings, grade_folder, open_gradebook
+from attn_course.inside.limits import Limits
 from attn_course.practice import numbers
 from tests.grading.bad_notebooks import SENTENCES
 from tests.grading.fake_sandbox import EXCEPTIONS, FakeSandbox

@@ -6,12 +6,13 @@ import sys
 
 import pytest
 
-from attn_course.grading import landlock, rungs
+from attn_course.grading import rungs
 from attn_course.grading.ladder import Rung
 from attn_course.grading.launch import InfrastructureFault
-from attn_course.grading.limits import NAMESPACES, Barriers, Limits
 from attn_course.grading.rungs import NoSandbox, attacks_that_succeed, find_rung
 from attn_course.grading.sandbox import Sandbox
+from attn_course.inside import landlock
+from attn_course.inside.limits import NAMESPACES, Barriers, Limits
 from tests.grading.available_rungs import SANDBOXES, run_as_nobody, rung_or_skip, why_not
 from tests.grading.in_a_sandbox import value_of
 

@@ -11,13 +11,13 @@ import torch
 from attn_course.grading import rungs
 from attn_course.grading.grade_one import grade_cells
 from attn_course.grading.ladder import Rung
-from attn_course.grading.limits import Limits
-from attn_course.grading.protocol import Channel
 from attn_course.grading.sandbox import HeadStart, InfrastructureFault, Sandbox
+from attn_course.inside.limits import Limits
+from attn_course.inside.protocol import Channel
+from attn_course.inside.selection import answers_in
+from attn_course.inside.submission import LocalSubmission
 from attn_course.practice.compare import same
 from attn_course.practice.results import Verdict
-from attn_course.practice.selection import answers_in
-from attn_course.practice.submission import LocalSubmission
 from tests.grading.available_rungs import SANDBOXES, rung_or_skip
 from tests.grading.fixture_chapter import chapter, sources
 from tests.grading.in_a_sandbox import ask, call, cells, open_with, value_of
@@ -346,7 +346,7 @@ def test_a_worker_that_is_gone_is_a_fault_of_ours_and_the_next_one_serves(rung):
     with Sandbox(rung, LIMITS, is_warm=False) as sandbox:
         with open_with(sandbox, HARMLESS) as submission:
             for pid in below(os.getpid()) - others:
-                if b"attn_course.grading.worker" in command_of(pid):
+                if b"attn_course.inside.worker" in command_of(pid):
                     os.kill(pid, signal.SIGKILL)
             with pytest.raises(InfrastructureFault):
                 call(submission, "f", 4)

@@ -9,7 +9,7 @@ import pytest
 from attn_course.grading import fresh_kernel, launch, rungs, temporary
 from attn_course.grading.fresh_kernel import FreshKernel
 from attn_course.grading.ladder import Rung
-from attn_course.grading.limits import Limits
+from attn_course.inside.limits import Limits
 
 NO_PROCESS = 4194999  # no process has such a number
 YESTERDAY = time.time() - 100_000

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from attn_course.inside.submission import LocalSubmission, SerialisedSubmission
 from attn_course.practice.compare import same
 from attn_course.practice.definition import Definition
 from attn_course.practice.exercise import Case, Chapter, Exercise, KnownMistake, Solution
 from attn_course.practice.results import FAULTS, WORST_FIRST, Mistake, Verdict, worst
-from attn_course.practice.submission import LocalSubmission, SerialisedSubmission
 from tests.practice.sample_exercises import (
     Linear,
     WithoutBias,

@@ -17,6 +17,7 @@ from hypothesis.extra import numpy as arrays_of
 from attn_course import practice
 from attn_course.grading.feedback_page import report_of_record
 from attn_course.grading.records import ExerciseRecord, GroupRecord
+from attn_course.inside.submission import LocalSubmission
 from attn_course.practice import exercises, results
 from attn_course.practice.classroom import Classroom, classroom
 from attn_course.practice.compare import difference
@@ -25,7 +26,6 @@ from attn_course.practice.feedback import Feedback, aligned
 from attn_course.practice.pictures import pictures as heat_maps
 from attn_course.practice.report import report_of
 from attn_course.practice.results import Difference, Failure, GroupResult, Result, Verdict
-from attn_course.practice.submission import LocalSubmission
 from tests.practice.sample_exercises import (
     Linear,
     WithoutBias,

@@ -15,9 +15,9 @@ from nbclient import NotebookClient
 
 from attn_course.grading.fresh_kernel import FreshKernel
 from attn_course.grading.ladder import Rung
-from attn_course.grading.limits import Limits
+from attn_course.inside.limits import Limits
+from attn_course.inside.notebook import notebook_text
 from attn_course.practice import CELLS_MUST_PASS, NotPassed, check, exercises, progress
-from attn_course.practice.notebook import notebook_text
 
 ROOT = Path(__file__).parents[2]
 REGRESSION, ROTATORY = "01_nadaraya_watson", "05b_rotatory"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from attn_course import practice
-from attn_course.grading import inert_practice
+from attn_course.inside import inert_practice
 from attn_course.practice import exercises, progress
 from attn_course.practice.exercise import Chapter
 from attn_course.practice.tables import overview

@@ -8,9 +8,9 @@ import zipfile
 
 import pytest
 
+from attn_course.inside.notebook import NotebookProblem
 from attn_course.practice import workspace
 from attn_course.practice.classroom import classroom
-from attn_course.practice.notebook import NotebookProblem
 from attn_course.practice.workspace import (
     WorkspaceProblem,
     find_notebooks,

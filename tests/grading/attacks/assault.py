@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from attn_course.grading.grade_one import grade_cells
-from attn_course.grading.lockdown import own_user
 from attn_course.grading.sandboxed_submission import NOTHING_AVOIDED
+from attn_course.inside.lockdown import own_user
+from attn_course.inside.wire import Plain
 from attn_course.practice.results import Verdict
-from attn_course.practice.wire import Plain
 from tests.grading.attacks.attack import HARM, Attack
 from tests.grading.fixture_chapter import chapter, sources
 from tests.grading.in_a_sandbox import cells

@@ -11,7 +11,7 @@ import platform
 from dataclasses import dataclass, field
 from textwrap import dedent
 
-from attn_course.grading.limits import RESOURCES, Barriers
+from attn_course.inside.limits import RESOURCES, Barriers
 
 HARM = "harm"
 

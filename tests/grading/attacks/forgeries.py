@@ -347,7 +347,7 @@ ATTACKS = [
         """
         import sys
         def squares(x):
-            for name in ("attn_course.grading.protocol", "attn_course.practice.submission"):
+            for name in ("attn_course.inside.protocol", "attn_course.inside.submission"):
                 if name in sys.modules:
                     sys.modules[name].pack = lambda value: b"\\xc3"
             np.allclose = lambda *_a, **_k: True

@@ -8,7 +8,7 @@ import msgpack
 import numpy as np
 
 from attn_course.grading import sandboxed_submission
-from attn_course.grading.protocol import HEADER, Channel
+from attn_course.inside.protocol import HEADER, Channel
 
 
 @contextmanager
