@@ -20,13 +20,13 @@ def create_file(path: Path, text: str) -> None:
     """Put `text` into the new file `path`; `FileExistsError` if there is one of that name."""
     with _written_beside(path, text) as name:
         os.chmod(name, 0o644)
-        path.touch(exist_ok=False)  # takes the name, if nobody has it: a replacement would not ask
+        path.touch(exist_ok=False)  # claims the name if it is free: a replacement would overwrite
         os.replace(name, path)
 
 
 @contextmanager
 def _written_beside(path: Path, text: str) -> Iterator[str]:
-    """Write `text` to a file beside `path`; it is gone again if anything fails."""
+    """Write `text` to a new file next to `path`; the file is removed if anything fails."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:

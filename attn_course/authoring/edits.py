@@ -40,7 +40,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class Token:
-    """One token of a program, and where it stands in the text."""
+    """One token of a program, and its place in the text."""
 
     text: str
     start: int

@@ -144,7 +144,7 @@ def _first_line(statement: ast.stmt) -> str:
 
 
 def _changes(place: _Place) -> Iterator[_Change]:
-    """Yield what may stand at a place instead, each with the kind of change."""
+    """Yield replacements for the code at a place, each with the kind of change."""
     for kind in _KINDS:
         yield from kind(place)
 

@@ -53,7 +53,7 @@ from torch import nn
 
 from attn_course import practice
 
-# The table says where you stand, so it differs from run to run.
+# The table shows your progress, so it differs from run to run.
 practice.overview("{number}")
 ```
 """

@@ -97,7 +97,7 @@ def report(
 ) -> str:
     """Return the table, what went wrong by name, which mutants survive and why, and the rates.
 
-    `looks` are the first looks by exercise: how the checks did on mistakes that nobody had listed.
+    `looks` are the first looks by exercise: how the checks did on mistakes that were in no list.
     """
     examined, tried = list(examined), {trial.exercise.id: trial for trial in trials}
     heading = [_("Exercise"), _("mistakes rejected"), _("called by name"), _("variants accepted")]

@@ -5,7 +5,7 @@ A source is a MyST notebook. The cells of an exercise, in this order:
     +++ {"exercise": "name", "difficulty": 1, "minutes": 10, "section": "label"}
 
 a prose cell with the title as its heading, `**Goal:** …` in one sentence, and the task; a code cell
-whose answer stands between `### BEGIN SOLUTION` and `### END SOLUTION`; a cell with
+whose answer is between `### BEGIN SOLUTION` and `### END SOLUTION`; a cell with
 `practice.check("NN.name", name)`; then prose cells with the tag `hints` (a numbered list of
 three), `mistakes` and `equivalent` (see `entries`) and `solution` (the explanation). The metadata
 may also say `kind`, `task`, `without` and `uses`, as `practice.exercise` describes them.
@@ -543,7 +543,7 @@ def _with_stubs(text: str, exercise: SourceExercise) -> Iterator[str]:
 
 
 def _default_stub(exercise: SourceExercise) -> str:
-    """Return the line that stands in the exercise for the answer."""
+    """Return the line that replaces the answer in the exercise."""
     if exercise.kind == "value":
         return f"{exercise.name} = None  # " + _("your answer")
     return f'raise NotImplementedError("{_("Your answer goes here, instead of this line.")}")'

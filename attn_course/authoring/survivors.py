@@ -205,7 +205,7 @@ def _verdicts(solution: Tested, programs: Sequence[Program], seed: int) -> Itera
                     yield "passed" if letter == _PASSED else "rejected"
             status = os.waitpid(child, 0)[1]
         finally:
-            if status is None:  # nobody wants the rest
+            if status is None:  # the rest is not needed
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
         if done < len(programs):

@@ -2,7 +2,8 @@
 
 - `explainable`: what the tests ask of a model, and how a `TaskModel` answers
 - Jain & Wallace (2019): `importance`, `permutation`, `adversary`
-- Wiegreffe & Pinter (2019): `seeds`, `frozen`, `consistent`; equal weights by `evaluation.ablate`
+- Wiegreffe & Pinter (2019): `seeds`, `imposed_weights`, `consistent`, and `evaluation.ablate` for
+  equal weights
 - `lab`: all of them on two tasks, one that needs attention and one that doesn't
 """
 
@@ -14,12 +15,12 @@ from attn_course.explanation.explainable import (
     ExplainableTaskModel,
     require_explainable,
 )
-from attn_course.explanation.frozen import token_mlp, train_imposed
 from attn_course.explanation.importance import (
     agreement,
     gradient_importance,
     leave_one_out,
 )
+from attn_course.explanation.imposed_weights import token_mlp, train_imposed
 from attn_course.explanation.lab import run_lab
 from attn_course.explanation.permutation import permutation_tvd, uniform_tvd
 from attn_course.explanation.report import LabReport

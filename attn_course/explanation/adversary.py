@@ -1,6 +1,6 @@
 r"""Adversarial attention: quite other weights, the same prediction (Jain & Wallace, 2019).
 
-The model stands still, and for each example $k$ sets of weights are sought,
+The model stays as it is, and for each example $k$ sets of weights are sought,
 
 $$\max_{a^{(1)}, \dots, a^{(k)}} \sum_i \mathrm{JSD}(a^{(i)}, \hat a)
 + \frac1{k(k-1)} \sum_{i<j} \mathrm{JSD}(a^{(i)}, a^{(j)})

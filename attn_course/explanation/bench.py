@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from attn_course.attention import TaskModel
 from attn_course.evaluation.ablation import Ablation, ablate, seeded, uniform_weights
-from attn_course.explanation import consistent, frozen
+from attn_course.explanation import consistent, imposed_weights
 from attn_course.explanation.adversary import find_adversaries
 from attn_course.explanation.explainable import (
     Explainable,
@@ -66,9 +66,9 @@ class Bench:
             assert isinstance(model, TaskModel)
             explained = ExplainableTaskModel(model)
             pairs = ((batch.inputs, batch.targets[:, 0]) for batch in self.batches(seed))
-            frozen.train_imposed(explained, None, pairs, self.settings.learning_rate)
+            imposed_weights.train_imposed(explained, None, pairs, self.settings.learning_rate)
             self.trained.setdefault(seed, explained)  # the first of each pair is the mechanism
-            return frozen.accuracy(explained, self.inputs, self.classes)
+            return imposed_weights.accuracy(explained, self.inputs, self.classes)
 
         return ablate(
             self.task.arms["soft"].build,
@@ -143,25 +143,25 @@ class Bench:
     ) -> dict[str, float]:
         """Return the accuracies of token-wise models under the weights of others."""
         base = self.trained[seed]
-        sources: dict[str, frozen.Imposed | None] = {
+        sources: dict[str, imposed_weights.Imposed | None] = {
             "equal": lambda inputs: uniform_over(base.mask(inputs)),
             "own": None,
-            "base": frozen.weights_of(base),
-            "adversary": frozen.weights_of(adversary),
+            "base": imposed_weights.weights_of(base),
+            "adversary": imposed_weights.weights_of(adversary),
         }
         pairs = [(batch.inputs, batch.targets[:, 0]) for batch in batches]
         numbers = {}
         for kind, (source, weights) in product(("tanh", "linear"), sources.items()):
             model = self.token_mlp(seed, linear=kind == "linear")
-            frozen.train_imposed(model, weights, pairs, self.settings.learning_rate)
-            reached = frozen.accuracy(model, self.inputs, self.classes, weights)
+            imposed_weights.train_imposed(model, weights, pairs, self.settings.learning_rate)
+            reached = imposed_weights.accuracy(model, self.inputs, self.classes, weights)
             numbers[f"imposed_{kind} {source}"] = reached
         return numbers
 
     def token_mlp(self, seed: int, linear: bool) -> ExplainableTaskModel:
         """Return a fresh model to impose weights on."""
         sizes = self.inputs["inputs"].shape[-1], self.settings.hidden, self.task.classes
-        return ExplainableTaskModel(_fresh(lambda: frozen.token_mlp(*sizes, linear), seed))
+        return ExplainableTaskModel(_fresh(lambda: imposed_weights.token_mlp(*sizes, linear), seed))
 
     def seed_jsd(self) -> tuple[float, ...]:
         """Return the mean JSD of every two seeds; nothing for one seed."""

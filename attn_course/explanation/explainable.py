@@ -168,7 +168,7 @@ def _forced(attention: Any, weights: Tensor | None) -> Iterator[None]:
         return
     rows = weights[:, None, :]  # (batch, 1, n): one query
     learned = attention.align
-    if isinstance(learned, nn.Module):  # PyTorch lets nothing but a layer stand in its place
+    if isinstance(learned, nn.Module):  # PyTorch accepts only a layer in its place
         with _returning(learned, rows):
             yield
         return

@@ -2,5 +2,6 @@
 
 Read in this order: `intake` (which files), `grade_one` (one notebook), `jobs` (several at once),
 `gradebook` (what is kept), `run` (all of it together), `reports` (what comes out). What protects
-you from a stranger's code: `sandbox` and `rungs` here, `worker` and `lockdown` in `inside`.
+you from a stranger's code: `sandbox` and `isolation_trial` here, `worker` and `lockdown` in
+`inside`.
 """

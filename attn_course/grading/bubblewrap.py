@@ -11,10 +11,10 @@ import os
 import shutil
 from pathlib import Path
 
-from attn_course.grading.visible import DEVICES, Visible, environment
+from attn_course.grading.sandbox_view import DEVICES, Visible, environment
 from attn_course.inside.limits import Barriers
 
-COURSE, SCRATCH = "/course", "/scratch"  # where they lie inside
+COURSE, SCRATCH = "/course", "/scratch"  # where they are inside
 
 
 def around(
@@ -58,6 +58,6 @@ def around(
 
 
 def _made_parents(paths: list[str]) -> list[str]:
-    """Return options that make the folders above `paths`, open to nobody; the default is closed."""
+    """Return options that make the folders above `paths`, open to the user `nobody` too."""
     parents = {str(parent) for path in paths for parent in Path(path).parents} - {"/"}
     return [word for parent in sorted(parents) for word in ("--perms", "0755", "--dir", parent)]

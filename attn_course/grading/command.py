@@ -20,9 +20,9 @@ from attn_course.translate import _
 if TYPE_CHECKING:
     from attn_course.grading.fresh_kernel import FreshKernel
     from attn_course.grading.gradebook import Entry
+    from attn_course.grading.isolation_trial import Rung
     from attn_course.grading.report_options import ReportOptions
     from attn_course.grading.run import Settings
-    from attn_course.grading.rungs import Rung
     from attn_course.inside.limits import Limits
     from attn_course.practice.exercise import Chapter
 
@@ -109,7 +109,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         "--resume", action="store_true", help=_("go on with what is in DIR (the default)")
     )
     again.add_argument(
-        "--fresh", action="store_true", help=_("begin anew; the old gradebook is kept beside")
+        "--fresh", action="store_true", help=_("start again, and keep the old gradebook")
     )
     made.add_argument(
         "--export",
@@ -156,9 +156,9 @@ def run(arguments: argparse.Namespace) -> int:
     from attn_course.grading.gradebook import GradebookProblem
     from attn_course.grading.instructor import ChecksProblem
     from attn_course.grading.intake import IntakeProblem
+    from attn_course.grading.isolation_trial import NoSandbox, find_rung
     from attn_course.grading.jobs import JobsFailed
     from attn_course.grading.launch import sweep
-    from attn_course.grading.rungs import NoSandbox, find_rung
 
     sweep()
     try:

@@ -1,4 +1,4 @@
-"""The folder for results: ours alone, and nothing is ever written beside it.
+"""The folder for results: ours alone, and nothing is ever written outside it.
 
 Files are replaced in one step, so that whoever looks sees the old file or the new one.
 """
@@ -26,7 +26,7 @@ def prepare(folder: Path, submissions: Path, fresh: bool) -> None:
             )
         )
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # grades are nobody else's business
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # grades are private
         others = [path.name for path in folder.iterdir()]
     except OSError as fault:
         raise FolderProblem(
@@ -74,6 +74,6 @@ def _write(folder: Path, target: Path, text: str) -> None:
 
 def _set_aside(folder: Path) -> None:
     """Give the gradebook another name: to begin anew is no reason to lose anything."""
-    Gradebook(folder).close()  # takes in what a killed run had left beside the file
+    Gradebook(folder).close()  # recovers what a killed run had left next to the file
     when = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
     (folder / FILE).rename(folder / f"gradebook-until-{when}.sqlite")

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import IO
 
 from attn_course.grading import bubblewrap
-from attn_course.grading.ladder import Rung
+from attn_course.grading.isolation import Rung
+from attn_course.grading.sandbox_view import PACKAGES, copy_course, environment, what_is_visible
 from attn_course.grading.temporary import make_folder
-from attn_course.grading.visible import PACKAGES, copy_course, environment, what_is_visible
 from attn_course.inside.limits import Barriers, Limits
 from attn_course.inside.protocol import printable
 from attn_course.translate import _

@@ -371,7 +371,7 @@ def _as_of_today(stem: str, record: Record) -> Record:
 
 
 def _make_private(file: Path) -> None:
-    """Make the file, for nobody else to read; SQLite gives the files beside it the same mode."""
+    """Make the file, readable by its owner alone; SQLite gives its other files the same mode."""
     os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
 
 

@@ -86,7 +86,7 @@ def files_in(place: Path) -> list[Path]:
 def version_of(chapter: Chapter, limits: Limits, own_checks: Iterable[Path] = ()) -> str:
     """Return a short text that changes whenever a notebook might be judged differently.
 
-    It stands for the code of the course, an instructor's own checks, the chapter's definition and
+    It covers the code of the course, an instructor's own checks, the chapter's definition and
     the limits. Too often is harmless, since grading anew gives the same; too seldom is not.
     """
     package = Path(attn_course.__file__).parent

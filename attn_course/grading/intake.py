@@ -177,7 +177,7 @@ def read(handed_in: HandedIn) -> bytes:
             return content
     raise Unreadable(
         _(
-            "{name} changed while it was being read: run this again when nobody writes to it."
+            "{name} changed while it was being read: run this again when no program writes to it."
         ).format(name=handed_in.name)
     )
 

@@ -32,7 +32,7 @@ _LONGEST_WAIT = 3600.0  # seconds: the system can't count many days
 
 
 @dataclass(frozen=True)
-class Task:
+class ToGrade:
     """One notebook to grade: its content, and the name under which messages speak of it."""
 
     number: int  # the place among all notebooks, by which the record finds back
@@ -45,7 +45,7 @@ class Task:
 class Grader(Protocol):
     """What a job does its work with."""
 
-    def grade(self, task: Task) -> Record:
+    def grade(self, task: ToGrade) -> Record:
         """Return how a notebook went."""
         ...
 
@@ -61,7 +61,7 @@ MakeGrader = Callable[[], Grader]
 class Done:
     """A graded notebook; without a record where the job was overdue, or ended twice on it."""
 
-    task: Task
+    task: ToGrade
     record: Record | None
     seconds: float
     is_overdue: bool = False
@@ -71,7 +71,7 @@ class JobsFailed(Exception):  # noqa: N818  (it says what is the matter)
     """No job could be started: the text says why."""
 
 
-def in_this_process(make_grader: MakeGrader, tasks: Iterable[Task]) -> Iterator[Done]:
+def in_this_process(make_grader: MakeGrader, tasks: Iterable[ToGrade]) -> Iterator[Done]:
     """Grade one after the other, here: where processes can't be forked."""
     grader = make_grader()
     try:
@@ -122,10 +122,10 @@ class Jobs:
         self._count = count
         self._jobs: list[_Job] = []
         self._failed_starts = 0
-        self._again: deque[Task] = deque()
+        self._again: deque[ToGrade] = deque()
         self._tried: set[int] = set()
 
-    def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
+    def run(self, tasks: Iterable[ToGrade]) -> Iterator[Done]:
         """Yield what was graded, in the order in which it is finished."""
         waiting = iter(tasks)
         try:
@@ -158,7 +158,7 @@ class Jobs:
             self._jobs.append(_Job(self._make_grader, self._jobs))
             self._after_fork()
 
-    def _hand_out(self, waiting: Iterator[Task]) -> None:
+    def _hand_out(self, waiting: Iterator[ToGrade]) -> None:
         for job in [job for job in self._jobs if job.task is None]:
             task = self._again.popleft() if self._again else next(waiting, None)
             if task is None:
@@ -193,7 +193,7 @@ class Jobs:
         job.end(patience=0.0)
         return Done(task, None, self._seconds, is_overdue=True)
 
-    def _replace(self, job: "_Job", task: Task) -> Done | None:
+    def _replace(self, job: "_Job", task: ToGrade) -> Done | None:
         self._jobs.remove(job)
         job.connection.close()
         job.end()
@@ -209,7 +209,7 @@ class _Job:
 
     def __init__(self, make_grader: MakeGrader, others: Iterable["_Job"]) -> None:
         self.connection, theirs = Pipe()
-        self.task: Task | None = None
+        self.task: ToGrade | None = None
         self.deadline = 0.0  # for this task, by `time.monotonic`
         # The ends that we hold must not live on in the new process, or no job would see them close.
         ours = [self.connection, *(job.connection for job in others)]
@@ -218,7 +218,7 @@ class _Job:
         self._process.start()
         theirs.close()
 
-    def send(self, task: Task, deadline: float) -> None:
+    def send(self, task: ToGrade, deadline: float) -> None:
         self.task, self.deadline = task, deadline
         header = {name: getattr(task, name) for name in ("number", "seed", "chapter", "name")}
         with suppress(OSError):  # it is gone, as `receive` will find
@@ -251,7 +251,7 @@ def _serve(connection: Connection, inherited: list[Connection], make_grader: Mak
     try:
         while True:
             header = json.loads(connection.recv_bytes())
-            task = Task(**header, content=connection.recv_bytes())
+            task = ToGrade(**header, content=connection.recv_bytes())
             start = time.monotonic()
             record = grader.grade(task)
             seconds = time.monotonic() - start

@@ -2,7 +2,7 @@
 
     command line (bubblewrap around it or not) → plan → "ready", with versions → fork, end, …
 
-A worker that does not start, or does not obey, is an `InfrastructureFault`: nobody's submission
+A worker that does not start, or does not obey, is an `InfrastructureFault`: not the submission
 is to blame, so it may be tried again.
 """
 
@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import IO
 
 from attn_course.grading import bubblewrap
-from attn_course.grading.ladder import Rung
+from attn_course.grading.isolation import Rung
+from attn_course.grading.sandbox_view import copy_course, environment, what_is_visible
 from attn_course.grading.temporary import make_folder
 from attn_course.grading.temporary import sweep as sweep  # whoever grades does this first
-from attn_course.grading.visible import copy_course, environment, what_is_visible
 from attn_course.inside.limits import Barriers, Limits
 from attn_course.inside.lockdown import own_user
 from attn_course.inside.plan import Plan
@@ -42,7 +42,7 @@ _SECONDS_TO_OBEY = 30.0
 _LARGEST_REPORT = 100_000
 
 
-class InfrastructureFault(Exception):  # noqa: N818 (the word of the design: nobody's submission)
+class InfrastructureFault(Exception):  # noqa: N818 (the word of the design: not the submission)
     """The grader's own machinery failed: the only thing that is worth another try."""
 
 

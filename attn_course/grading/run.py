@@ -19,7 +19,7 @@ from attn_course.grading.grade_one import Opens, grade_cells, seed_of_submission
 from attn_course.grading.gradebook import Entry, Gradebook
 from attn_course.grading.instructor import version_of
 from attn_course.grading.intake import HandedIn, Intake, Unreadable
-from attn_course.grading.jobs import Done, Jobs, Task
+from attn_course.grading.jobs import Done, Jobs, ToGrade
 from attn_course.grading.records import Record, cut
 from attn_course.grading.safe_names import shown
 from attn_course.inside.limits import Limits
@@ -85,14 +85,14 @@ class NotebookGrader:
         _rehearse_a_gradient()
         self._sandbox: Opens | None = open_sandbox()
 
-    def grade(self, task: Task) -> Record:
+    def grade(self, task: ToGrade) -> Record:
         """Return how a notebook went."""
         record = self._graded(task)
         if self._fresh_kernel is None or record.status in (Verdict.UNREADABLE, Verdict.NOT_GRADED):
             return record
         return replace(record, runs=cut(self._fresh_kernel.run(task.content)))
 
-    def _graded(self, task: Task) -> Record:
+    def _graded(self, task: ToGrade) -> Record:
         chapter = self._chapters[task.chapter]
         try:
             cells = intake.cells_of(task.name, task.content)
@@ -182,7 +182,7 @@ class _Run:
         for one in done:
             self._keep_graded(one)
 
-    def _tasks(self) -> Iterator[Task]:
+    def _tasks(self) -> Iterator[ToGrade]:
         """Read the notebooks one by one, and yield those that must be graded."""
         for number, one in enumerate(self._notebooks):
             try:
@@ -196,7 +196,7 @@ class _Run:
             self._running[number] = one.name
             self._show_running()
             seed = seed_of_submission(self._gradebook.seed, _storable(one.learner), content)
-            yield Task(number, seed, one.chapter, one.name, content)
+            yield ToGrade(number, seed, one.chapter, one.name, content)
 
     def _keep_unread(self, one: HandedIn, why: str) -> None:
         chapter = self._settings.chapters[one.chapter]

@@ -11,7 +11,7 @@ own machinery failed; nothing else is worth a second try.
 
 from collections.abc import Mapping, Sequence
 
-from attn_course.grading.ladder import Rung
+from attn_course.grading.isolation import Rung
 from attn_course.grading.launch import InfrastructureFault, WorkerProcess
 from attn_course.grading.sandboxed_submission import NOTHING_AVOIDED, SandboxedSubmission
 from attn_course.inside.limits import Barriers, Limits

@@ -1,4 +1,4 @@
-"""What runs inside the sandbox, beside a stranger's code: copied there, and nothing else is.
+"""What runs inside the sandbox, next to a stranger's code: this room is copied there, and no other.
 
 So a module here imports only its neighbours and `translate`; a contract in `pyproject.toml` checks
 that. Outside, `practice` and `grading` use the same modules: a notebook is read, its cells are

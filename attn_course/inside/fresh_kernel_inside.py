@@ -9,7 +9,7 @@ for `fresh_kernel`, which does not believe them more than it must:
     unable why                   nbval itself could not do its work
 
 A kernel talks to its notebook through sockets and is a process of its own, so the walls here have
-doors that those of `worker` have not: the network (there is nobody else on it), and one process.
+doors that those of `worker` lack: a network (private, with no other host) and one more process.
 Once the kernel is there neither it nor this process can start another. Memory is limited for each
 process, so it is limited in all only where their number is: to twice what one may have. No
 namespace can be made, no other kind of socket opened, no other process traced.
@@ -113,7 +113,7 @@ def _describe_kernel() -> None:
 
 
 class _Watch:
-    """Sees in pytest what goes wrong first, and beside it whether the kernel is alive."""
+    """Sees in pytest what goes wrong first, and also whether the kernel is alive."""
 
     def __init__(self, answers: int, is_one_process: bool) -> None:
         self._answers = answers
@@ -184,7 +184,7 @@ def _lock_down(seconds: float, memory_mb: int, file_mb: int) -> None:
     """Give up what can be given up here; bubblewrap has hidden the rest already."""
     if os.geteuid() == 0:
         lockdown.become(lockdown.NOBODY)
-        with suppress(OSError):  # there the kernel counts threads from none; elsewhere all nobody's
+        with suppress(OSError):  # in a new namespace its threads are counted from zero
             namespaces.unshare(["user"])
     lockdown.set_capabilities(0)
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:

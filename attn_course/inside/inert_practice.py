@@ -1,7 +1,7 @@
 """`attn_course.practice` as a submission sees it inside the sandbox: every call does nothing.
 
 A notebook imports `practice` and calls `practice.check`. Inside, there is no reference to check
-against, so this file stands there in place of the real one. It has every public name of it.
+against, so this file replaces the real module there. It has every public name of it.
 """
 
 from typing import Any

@@ -20,7 +20,7 @@ _OF_FILES = _WRITE_FILE | _READ_FILE | _TRUNCATE
 _RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}  # how many rights each version knows
 _TCP, _SCOPES = 0b11, 0b11
 
-# There is none on Windows, where `rungs` refuses to grade: that must be possible to say.
+# There is none on Windows, where `isolation_trial` refuses to grade: that must be possible to say.
 _libc: Any = ctypes.CDLL(None, use_errno=True) if hasattr(os, "fork") else None
 
 

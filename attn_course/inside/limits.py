@@ -1,4 +1,4 @@
-"""How much a submission may use, and which walls stand around it.
+"""How much a submission may use, and which walls are around it.
 
 `Limits` is what an instructor sets. `Barriers` is for tests alone: an attack that fails proves
 something only where the same attack succeeds with its one barrier taken away.
@@ -32,7 +32,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Barriers:
-    """All of them stand, unless a test takes one away."""
+    """All of them are up, unless a test removes one."""
 
     landlock: bool = True
     seccomp: bool = True

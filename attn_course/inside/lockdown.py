@@ -26,7 +26,7 @@ _SET_DUMPABLE, _KEEP_CAPABILITIES, _NO_NEW_PRIVILEGES = 4, 8, 38
 _CAPABILITY_VERSION = 0x20080522
 _OPEN_FILES = 64
 
-# There is none on Windows, where `rungs` refuses to grade: that must be possible to say.
+# There is none on Windows, where `isolation_trial` refuses to grade: that must be possible to say.
 _libc: Any = ctypes.CDLL(None, use_errno=True) if hasattr(os, "fork") else None
 
 
@@ -83,8 +83,8 @@ def silence_and_close_all_but(kept: set[int]) -> None:
 def own_user() -> int:
     """Return the user that this grader's workers shall be: where it is root, one of its own.
 
-    The kernel limits a user's threads all together, so two graders that were both nobody would
-    take each other's. Where root has only some users to give, as in a container, it is nobody.
+    The kernel limits a user's threads all together, so two graders that both ran as the user
+    `nobody` would use up each other's. Where root has few users, as in a container, it is `nobody`.
     """
     if os.geteuid() != 0 or not _USERS_HERE.exists():
         return os.geteuid()
@@ -99,7 +99,7 @@ def own_user() -> int:
 def become(user: int) -> None:
     """Be `user`, without any privilege but to read what Landlock lets through.
 
-    That one is needed where the interpreter lies in a folder closed to others, as root's home is.
+    That one is needed where the interpreter is in a folder closed to others, as root's home is.
     Inside bubblewrap it is not even there to be kept.
     """
     os.setgroups([])

@@ -24,7 +24,7 @@ _FLAGS = {
 _NOSUID_NODEV_NOEXEC, _READ_ONLY, _RECURSIVE_PRIVATE = 0b1110, 1, 0x4000 | 0x40000
 _SET_PARENT_DEATH_SIGNAL = 1
 
-# There is none on Windows, where `rungs` refuses to grade: that must be possible to say.
+# There is none on Windows, where `isolation_trial` refuses to grade: that must be possible to say.
 _libc: Any = ctypes.CDLL(None, use_errno=True) if hasattr(os, "fork") else None
 
 

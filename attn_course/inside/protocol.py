@@ -49,7 +49,7 @@ class Channel:
         """Send a request and return the answer to this very request."""
         deadline = time.monotonic() + seconds
         if select.select([self.socket], [], [], 0)[0] and self._peek():
-            raise ProtocolBroken("bytes arrived that nobody had asked for")
+            raise ProtocolBroken("bytes arrived that were not asked for")
         identity = secrets.token_bytes(16)
         self.send(identity, message, deadline)
         found, answer = self.receive(deadline)

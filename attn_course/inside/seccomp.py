@@ -62,7 +62,7 @@ _ALLOWED: dict[str, tuple[int, int | None]] = {
     **{"clock_gettime": (228, 113), "clock_getres": (229, 114), "nanosleep": (35, 101)},
     **{"clock_nanosleep": (230, 115), "getrandom": (318, 278)},
 }
-# What makes a process, or another program of one, besides `clone`; and what sets a filter.
+# What makes a process, or another program of one, apart from `clone`; and what sets a filter.
 _STARTING = {"fork": (57, None), "vfork": (58, None), "execve": (59, 221), "execveat": (322, 281)}
 _SECCOMP = (317, 277)
 # Allowed with certain arguments only.

@@ -358,7 +358,7 @@ def _is_unanswered(node: ast.AST) -> bool:
 
 
 def _position(statements: Sequence[Statement], place: int) -> int:
-    """Return how many of `statements`, which are in order, stand before `place`."""
+    """Return how many of `statements`, which are in order, come before `place`."""
     return bisect_left(statements, place, key=lambda part: part.place)
 
 
@@ -376,7 +376,7 @@ def _best(statements: Iterable[Statement]) -> Statement | None:
 
 
 class _Graph:
-    """Who needs whom among the statements."""
+    """Which statements need which."""
 
     def __init__(self, statements: Sequence[Statement]) -> None:
         self.statements = statements
@@ -411,7 +411,7 @@ class _Graph:
         latest = _best(reversed(found))
         if latest is None or user is None or latest.kind in _FIXED:
             return latest
-        # A variable is often re-used further down, for a plot: what stood there first counts.
+        # A variable is often re-used further down, for a plot: its first value counts.
         position = _position(found, user.place)
         return _best(reversed(found[:position])) or _best(iter(found[position:]))
 

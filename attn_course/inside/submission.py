@@ -54,7 +54,7 @@ class LocalSubmission:
         try:
             # Through the wire and back: the learner's code gets copies, never the check's arrays.
             copies = unpack(pack(payload))
-            with warnings.catch_warnings():  # an overflow shows in the numbers, not beside them
+            with warnings.catch_warnings():  # the numbers show an overflow
                 warnings.simplefilter("ignore")
                 value = getattr(self, f"_{op}")(**copies)
             return unpack(pack({"value": value}))

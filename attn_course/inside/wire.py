@@ -1,6 +1,6 @@
 """What may cross between a check and a submission, and how it is written down.
 
-A submission may run in another process that nobody trusts. So a check hands over, and gets back,
+A submission may run in another process, which is not trusted. So a check hands over, and gets back,
 only None, bool, int, float, str, NumPy arrays, PyTorch tensors, and lists, tuples and dicts of
 these. A `Fraction` or `Decimal` arrives as a float. `pack` writes such a value as msgpack with raw
 little-endian buffers; `unpack` reads it and refuses everything else. There is no pickle in either

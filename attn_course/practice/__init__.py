@@ -1,4 +1,4 @@
-"""What a learner touches: `check` an answer, see where one stands, `play` with a function.
+"""What a learner touches: `check` an answer, see your progress, `play` with a function.
 
 An exercise notebook imports this module alone, so it must load at once: PyTorch, the reference
 and the widgets are imported when a function here first needs them.
@@ -73,7 +73,7 @@ def check(exercise_id: Any, answer: Any, others: bool = True) -> "Feedback | Not
 def overview(chapter: str) -> "Tables | Notice":
     """Show the exercises of a chapter as a table: `practice.overview("01")`.
 
-    When you come back, it says where you stand: your best points, and how the last check went.
+    When you come back, it shows your progress: your best points, and how the last check went.
     """
     from attn_course.practice import exercises, feedback, progress, tables
     from attn_course.practice.numbers import Misuse, chapters_named

@@ -1,6 +1,6 @@
 """The part of an exercise that is Python: reference, cases, and answers that are other algorithms.
 
-What a person reads about an exercise (task, hints, mistakes) stands in `solutions/NN_topic.md`. The
+What a person reads about an exercise (task, hints, mistakes) is in `solutions/NN_topic.md`. The
 rest stands in `attn_course/practice/exercises/<topic>/<name>.py`, one file an exercise:
 
     @reference

@@ -1,6 +1,6 @@
 """Exercises and chapters: what is asked, and the known right and wrong answers to it.
 
-The exercises of the course are written in two places. What a person reads stands in
+The exercises of the course are written in two places. What a person reads is in
 `solutions/NN_topic.md`, from where `attn-course release` compiles it to
 `attn_course/practice/exercises/NN_topic.json`; `practice.exercises` reads that. What has to be
 Python stands in `attn_course/practice/exercises/<topic>/<name>.py` and is imported when an answer

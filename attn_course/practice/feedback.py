@@ -128,7 +128,7 @@ def colour_of(verdict: Verdict | None) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows of words as lines whose columns stand under one another."""
+    """Return rows of words as lines with aligned columns."""
     widths = [max(_width(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [
         "  ".join(

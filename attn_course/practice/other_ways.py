@@ -1,7 +1,7 @@
 """Other right ways to write an answer: the variants of an exercise, for a learner to read.
 
-The checks know them so that no right answer is refused. Shown are functions that stand alone: they
-call libraries and themselves, and nothing of the course's own that a notebook does not have.
+The checks know them so that no right answer is refused. Only functions that need nothing else are
+shown: they call libraries and themselves, and nothing of the course that a notebook does not have.
 """
 
 import ast
@@ -29,7 +29,7 @@ def other_ways(exercise: Exercise) -> tuple[str, ...]:
 
 
 def _source(variant: Any) -> str:
-    """Return the text of a function that stands alone, or nothing."""
+    """Return the text of a function that needs nothing else, or nothing."""
     function = inspect.unwrap(variant)
     if not isinstance(function, FunctionType):
         return ""

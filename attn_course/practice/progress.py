@@ -1,6 +1,6 @@
 """What you reached, remembered between runs in `.attn-course/progress.json`.
 
-The folder stands beside the notebooks: in the working directory, or where the environment
+The folder is next to the notebooks: in the working directory, or where the environment
 variable ATTN_COURSE_HOME says. For every exercise the file holds
 
 - `best_points`: the most points any check gave. They never go down: a later try that breaks
@@ -73,7 +73,7 @@ class Progress:
         return entry.hints, exercise.hints[entry.hints - 1]
 
     def table(self, chapters: Mapping[str, Chapter], paint: Paint = plain) -> str:
-        """Return a table for each chapter: best points, a bar, and where each exercise stands."""
+        """Return a table for each chapter: best points, a bar, and the state of each exercise."""
         lines: list[str] = []
         for chapter in chapters.values():
             lines += [*self._chapter_lines(chapter, paint), ""]

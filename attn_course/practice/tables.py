@@ -1,4 +1,4 @@
-"""The exercises of a chapter as tables: what there is to do, where one stands, what is missing.
+"""The exercises of a chapter as tables: what there is to do, what is done, what is missing.
 
 `practice.overview` and `practice.summary` return these. Text and HTML have the same rows.
 """
@@ -68,7 +68,7 @@ class Tables:
 
 
 def overview(chapters: Sequence[Chapter], remembered: Progress | None = None) -> Tables:
-    """Return what there is to do and, once something was tried, where one stands."""
+    """Return what there is to do and, once something was tried, your progress."""
     if remembered is None:
         return Tables([_to_do(chapter) for chapter in chapters])
     tried = any(

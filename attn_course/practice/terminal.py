@@ -71,7 +71,7 @@ def plain(words: str, _colour: str) -> str:
 
 
 def paint(words: str, colour: str) -> str:
-    """Return the words in a colour, where a terminal shows colours and nobody asked for none."""
+    """Return the words in colour, unless the terminal has none or the user turned them off."""
     if os.environ.get("NO_COLOR") or not _is_screen():
         return words
     return f"\x1b[{_COLOURS[colour]}m{words}\x1b[0m"

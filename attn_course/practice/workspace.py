@@ -30,7 +30,7 @@ HANDOUT = "attn-course-exercises.zip"
 
 
 class WorkspaceProblem(Exception):  # noqa: N818  (the learner's folder has a problem)
-    """Something a learner has to mend first; the text says what."""
+    """Something a learner has to fix first; the text says what."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def reset(exercise: Exercise, path: Path, confirm: Callable[[str], bool]) -> Res
 
 
 def keep_backup(path: Path) -> Path:
-    """Copy a file into `.attn-course/backups` beside it, under a name that is still free."""
+    """Copy a file into `.attn-course/backups` next to it, under a name that is still free."""
     folder = path.parent / ".attn-course" / "backups"
     folder.mkdir(parents=True, exist_ok=True)
     when = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
@@ -269,7 +269,7 @@ def _fitting(
 
 
 def _place_for(original: dict[str, Any], notebook: Notebook, exercise: Exercise) -> int:
-    """Return where a deleted answer cell belongs: after the nearest cell that stood before it."""
+    """Return where a deleted answer cell belongs: after the nearest cell that came before it."""
     ids = [cell["id"] for cell in original["cells"]]
     at = ids.index(f"{exercise.name}-answer")
 

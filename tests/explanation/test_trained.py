@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attn_course.evaluation.divergences import jsd, kl, tvd
-from attn_course.explanation import consistent, frozen
+from attn_course.explanation import consistent, imposed_weights
 from attn_course.explanation.explainable import ExplainableTaskModel, uniform_over
 from attn_course.explanation.seeds import seed_variance
 from attn_course.tasks.importance import TellingWord
@@ -24,7 +24,7 @@ def batches(steps, size=32):
 
 def small_mlp(seed=0, linear=True):
     torch.manual_seed(seed)
-    return ExplainableTaskModel(frozen.token_mlp(7, 8, TASK.classes, linear))
+    return ExplainableTaskModel(imposed_weights.token_mlp(7, 8, TASK.classes, linear))
 
 
 # --- seeds ------------------------------------------------------------------------------------
@@ -61,8 +61,8 @@ def test_right_weights_help_a_linear_token_model_and_equal_ones_do_not():
     reached = {}
     for name, imposed in (("telling", telling), ("equal", equal)):
         model = small_mlp()
-        frozen.train_imposed(model, imposed, batches(120), learning_rate=0.03)
-        reached[name] = frozen.accuracy(model, test.inputs, classes, imposed)
+        imposed_weights.train_imposed(model, imposed, batches(120), learning_rate=0.03)
+        reached[name] = imposed_weights.accuracy(model, test.inputs, classes, imposed)
     assert reached["telling"] == 1
     assert reached["equal"] < 0.65
 
@@ -72,20 +72,20 @@ def test_imposed_weights_leave_the_score_untrained_and_own_ones_do_not():
     for imposed, moves in ((lambda x: uniform_over(x["mask"][:, 0]), False), (None, True)):
         model = small_mlp()
         before = model.model.attention.score.W_k.detach().clone()
-        frozen.train_imposed(model, imposed, [(inputs, classes)] * 2)
+        imposed_weights.train_imposed(model, imposed, [(inputs, classes)] * 2)
         assert torch.equal(model.model.attention.score.W_k, before) != moves
 
 
 def test_weights_of_a_model_are_its_learned_ones_without_a_graph():
     model, inputs = explained(), token_inputs()
-    imposed = frozen.weights_of(model)(inputs)
+    imposed = imposed_weights.weights_of(model)(inputs)
     assert torch.equal(imposed, model.predict(inputs)[1])
     assert not imposed.requires_grad
 
 
 def test_tanh_and_linear_token_models_see_one_token_at_a_time():
     for linear in (False, True):
-        encoder = frozen.TokenMLP(5, 3, linear)
+        encoder = imposed_weights.TokenMLP(5, 3, linear)
         tokens = torch.randn(2, 7, 5)
         changed = tokens.clone()
         changed[:, 3] += 1

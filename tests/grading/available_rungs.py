@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from attn_course.grading.ladder import Rung
-from attn_course.grading.rungs import _why_not
+from attn_course.grading.isolation import Rung
+from attn_course.grading.isolation_trial import _why_not
 from tests.requirements import demanded, need
 
 ROOT = Path(__file__).parents[2]

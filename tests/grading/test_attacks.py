@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from attn_course.grading.ladder import Rung
+from attn_course.grading.isolation import Rung
 from attn_course.grading.sandbox import Sandbox
 from attn_course.inside.limits import Limits
 from tests.grading.attacks import naive_grader

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from attn_course import cli, practice
-from attn_course.grading import command, exports, jobs, rungs, sandbox
-from attn_course.grading.ladder import Rung
-from attn_course.grading.rungs import NoSandbox
+from attn_course.grading import command, exports, isolation_trial, jobs, sandbox
+from attn_course.grading.isolation import Rung
+from attn_course.grading.isolation_trial import NoSandbox
 from attn_course.practice.exercise import Chapter
 from tests.grading import fixture_chapter
 from tests.grading.fake_sandbox import FakeSandbox
@@ -30,7 +30,9 @@ def fakes(monkeypatch):
         return FakeSandbox()
 
     monkeypatch.setattr(sandbox, "Sandbox", make)
-    monkeypatch.setattr(rungs, "find_rung", lambda wanted: Rung("A", f"Isolation: {wanted}."))
+    monkeypatch.setattr(
+        isolation_trial, "find_rung", lambda wanted: Rung("A", f"Isolation: {wanted}.")
+    )
     monkeypatch.setattr(jobs, "can_fork", lambda: False)  # the fakes remember what they were asked
     return asked
 
@@ -217,7 +219,7 @@ def test_help_says_what_is_never_zero(capsys):
 
 
 def test_without_a_sandbox_other_peoples_files_are_refused(submissions, monkeypatch, capsys):
-    monkeypatch.setattr(rungs, "find_rung", lambda wanted: Rung("E", "Isolation: none."))
+    monkeypatch.setattr(isolation_trial, "find_rung", lambda wanted: Rung("E", "Isolation: none."))
     assert grade("--isolation", "none") == 2
     assert "--i-trust-these-files" in capsys.readouterr().err
     assert not Path("out").exists()
@@ -229,7 +231,7 @@ def test_strict_isolation_that_can_not_be_had_is_refused(submissions, monkeypatc
     def nothing(wanted):
         raise NoSandbox("There is nothing here.")
 
-    monkeypatch.setattr(rungs, "find_rung", nothing)
+    monkeypatch.setattr(isolation_trial, "find_rung", nothing)
     assert grade("--isolation", "strict", "--i-trust-these-files") == 2
     assert capsys.readouterr().err == "There is nothing here.\n"
     assert not Path("out").exists()

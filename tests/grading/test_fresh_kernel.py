@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from attn_course.grading import command as grading_command
-from attn_course.grading import fresh_kernel, reports, run, rungs, sandbox
+from attn_course.grading import fresh_kernel, isolation_trial, reports, run, sandbox
 from attn_course.grading.fresh_kernel import NEEDED, FreshKernel, missing_packages
 from attn_course.grading.gradebook import Gradebook
-from attn_course.grading.ladder import Rung
+from attn_course.grading.isolation import Rung
 from attn_course.grading.run import Settings, grade_folder, open_gradebook
 from attn_course.inside.limits import Barriers, Limits
 from tests.grading import fixture_chapter
@@ -360,7 +360,9 @@ def command(grade, monkeypatch, tmp_path):
 
     def typed(letter, *words):
         monkeypatch.setattr(sandbox, "Sandbox", lambda rung, limits, waits=True: FakeSandbox())
-        monkeypatch.setattr(rungs, "find_rung", lambda wanted: Rung(letter, "Isolation: fake."))
+        monkeypatch.setattr(
+            isolation_trial, "find_rung", lambda wanted: Rung(letter, "Isolation: fake.")
+        )
         top = argparse.ArgumentParser()
         grading_command.add_parser(top.add_subparsers())
         folders = [str(tmp_path / "in"), "--out", str(tmp_path / "out")]
@@ -393,7 +395,7 @@ def test_it_runs_for_a_user_without_privileges_too():
     content = file("import os", "assert os.getuid() != 0", "1 / 0")
     done = run_as_nobody(
         "from attn_course.grading.fresh_kernel import FreshKernel\n"
-        "from attn_course.grading.ladder import Rung\n"
+        "from attn_course.grading.isolation import Rung\n"
         "from attn_course.inside.limits import Limits\n"
         f"print(FreshKernel(Rung('A'), Limits()).run({content!r}))\n"
     )

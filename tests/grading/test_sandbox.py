@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from attn_course.grading import rungs
+from attn_course.grading import isolation_trial
 from attn_course.grading.grade_one import grade_cells
-from attn_course.grading.ladder import Rung
+from attn_course.grading.isolation import Rung
 from attn_course.grading.sandbox import HeadStart, InfrastructureFault, Sandbox
 from attn_course.inside.limits import Limits
 from attn_course.inside.protocol import Channel
@@ -46,7 +46,7 @@ def impatient(rung):
 
 @pytest.fixture(scope="module")
 def warm():
-    with Sandbox(rungs.find_rung("auto"), LIMITS) as made:
+    with Sandbox(isolation_trial.find_rung("auto"), LIMITS) as made:
         yield made
 
 
@@ -368,7 +368,7 @@ def test_a_sandbox_that_can_t_start_says_why(monkeypatch):
 
 
 def test_a_head_start_is_for_the_fork_and_whoever_comes_later_gets_another():
-    with HeadStart(rungs.find_rung("auto"), LIMITS) as sandboxes:
+    with HeadStart(isolation_trial.find_rung("auto"), LIMITS) as sandboxes:
         answers, theirs = os.pipe()
         child = os.fork()
         if child == 0:

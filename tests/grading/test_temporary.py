@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from attn_course.grading import fresh_kernel, launch, rungs, temporary
+from attn_course.grading import fresh_kernel, isolation_trial, launch, temporary
 from attn_course.grading.fresh_kernel import FreshKernel
-from attn_course.grading.ladder import Rung
+from attn_course.grading.isolation import Rung
 from attn_course.inside.limits import Limits
 
 NO_PROCESS = 4194999  # no process has such a number
@@ -86,19 +86,19 @@ def test_the_folder_of_a_fresh_kernel_can_be_swept_away(monkeypatch):
 
 
 def test_the_folder_of_the_attack_on_a_rung_can_be_swept_away(monkeypatch):
-    names = made_names(monkeypatch, rungs)
+    names = made_names(monkeypatch, isolation_trial)
 
     def gone(*_arguments, **_choices):
         raise launch.InfrastructureFault("no worker")
 
-    monkeypatch.setattr(rungs, "WorkerProcess", gone)
+    monkeypatch.setattr(isolation_trial, "WorkerProcess", gone)
     with pytest.raises(launch.InfrastructureFault):
-        rungs.attacks_that_succeed(Rung("E"))
+        isolation_trial.attacks_that_succeed(Rung("E"))
     assert [name.startswith(f"attn-course-rung-{os.getpid()}-") for name in names] == [True]
 
 
 def test_nothing_is_left_where_nobody_is_killed(tmp_path):
-    rungs.attacks_that_succeed(Rung("E"))
+    isolation_trial.attacks_that_succeed(Rung("E"))
     assert list(tmp_path.iterdir()) == []
 
 

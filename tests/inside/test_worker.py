@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import attn_course
-from attn_course.grading import launch, visible
+from attn_course.grading import launch, sandbox_view
 from attn_course.grading.launch import InfrastructureFault, WorkerProcess
 from attn_course.grading.sandbox import Sandbox
 from attn_course.inside.limits import Barriers, Limits
@@ -118,7 +118,7 @@ def test_the_environment_holds_nothing_of_the_graders(monkeypatch, rung):
 
 
 def test_the_copy_of_the_course_has_no_reference_in_it(tmp_path):
-    visible.copy_course(tmp_path)
+    sandbox_view.copy_course(tmp_path)
     copied = {str(path.relative_to(tmp_path / "attn_course")) for path in tmp_path.rglob("*.py")}
     assert "inside/selection.py" in copied
     assert "inside/worker.py" in copied
@@ -131,7 +131,7 @@ def test_the_copy_of_the_course_has_no_reference_in_it(tmp_path):
 
 
 def test_what_is_visible_holds_neither_the_course_nor_other_packages():
-    seen = visible.what_is_visible()
+    seen = sandbox_view.what_is_visible()
     for path in map(Path, seen.paths):
         assert path not in PACKAGE.parents
         assert path != PACKAGE
@@ -146,12 +146,12 @@ def test_a_folder_that_hides_something_is_taken_apart(tmp_path):
     for name in ("a/one", "a/hidden", "a/deep/hidden", "a/deep/two", "b"):
         (tmp_path / name).mkdir(parents=True)
     hidden = (str(tmp_path / "a/hidden"), str(tmp_path / "a/deep/hidden"))
-    found = visible._without(str(tmp_path / "a"), hidden)
+    found = sandbox_view._without(str(tmp_path / "a"), hidden)
     assert [Path(path).relative_to(tmp_path).as_posix() for path in found] == [
         "a/deep/two",
         "a/one",
     ]
-    assert visible._without(str(tmp_path / "b"), hidden) == [str(tmp_path / "b")]
+    assert sandbox_view._without(str(tmp_path / "b"), hidden) == [str(tmp_path / "b")]
 
 
 def test_another_python_inside_is_noticed(monkeypatch):
@@ -164,7 +164,7 @@ def test_another_python_inside_is_noticed(monkeypatch):
 
 def test_a_worker_that_can_t_start_leaves_its_last_words(monkeypatch):
     rung = rung_or_skip("D")
-    monkeypatch.setattr(visible, "_COURSE", ("__init__.py", "inside"))  # without `translate`
+    monkeypatch.setattr(sandbox_view, "_COURSE", ("__init__.py", "inside"))  # without `translate`
     with pytest.raises(InfrastructureFault, match="Error"):
         WorkerProcess(rung, Limits(), is_warm=False)
 

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
-from tests.practice.test_wire import plain_values
+from tests.inside.test_wire import plain_values
 
 from attn_course.practice.compare import (
     as_array,

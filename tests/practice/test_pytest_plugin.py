@@ -14,7 +14,7 @@ import pytest
 from nbclient import NotebookClient
 
 from attn_course.grading.fresh_kernel import FreshKernel
-from attn_course.grading.ladder import Rung
+from attn_course.grading.isolation import Rung
 from attn_course.inside.limits import Limits
 from attn_course.inside.notebook import notebook_text
 from attn_course.practice import CELLS_MUST_PASS, NotPassed, check, exercises, progress

@@ -4,7 +4,7 @@ import numpy as np
 
 from attn_course.dimensionality import attend_multi
 from attn_course.practice.definition import Case, reference
-from attn_course.practice.exercises.dimensionality._visible import (
+from attn_course.practice.exercises.dimensionality._masked_values import (
     nan_at_the_last_key,
     one_may_look,
     visible,

@@ -38,10 +38,11 @@ class Visible:
 
     @property
     def hidden_modules(self) -> tuple[str, ...]:
-        """The names of what lies beside the packages and is not shown."""
+        """The names of the other packages in the same folders, which are not shown."""
         shown = {Path(path) for path in self.packages}
-        beside = {entry for folder in {path.parent for path in shown} for entry in folder.iterdir()}
-        modules = [path for path in beside - shown if path.is_dir() or path.suffix in _MODULES]
+        folders = {path.parent for path in shown}
+        neighbours = {entry for folder in folders for entry in folder.iterdir()}
+        modules = [path for path in neighbours - shown if path.is_dir() or path.suffix in _MODULES]
         names = {path.name.partition(".")[0] for path in modules}
         here = {attn_course.__name__, *(path.name.partition(".")[0] for path in shown)}
         return tuple(sorted(names - here))
@@ -124,7 +125,7 @@ def environment(scratch: str) -> dict[str, str]:
 
 
 def _packages(names: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Return the files and folders of packages and what they require, and where these lie."""
+    """Return the files and folders of packages and what they require, and their folders."""
     pending, seen = list(names), set()
     found: dict[str, None] = {}
     places: dict[str, None] = {}
@@ -157,7 +158,7 @@ def _entries(distribution: importlib.metadata.Distribution) -> set[str]:
     entries = set()
     for line in record.splitlines():
         parts = line.strip('"').split(",")[0].split("/")
-        if parts[0] == "__pycache__":  # compiled files of several packages lie there
+        if parts[0] == "__pycache__":  # it has compiled files of several packages
             entries.add("/".join(parts))
         elif parts[0] != ".." and not parts[0].endswith(".pth"):
             entries.add(parts[0])
@@ -172,7 +173,7 @@ def _system_libraries() -> list[str]:
 
 
 def _existing(paths: "list[str] | dict[str, None]") -> list[str]:
-    """Return the real paths of those that exist, without repetition or what lies in another."""
+    """Return the real paths of those that exist, without repetition or parts of one another."""
     real = sorted({os.path.realpath(path) for path in paths if os.path.exists(path)})
     return [path for path in real if not _is_in_one_of(path, [p for p in real if p != path])]
 

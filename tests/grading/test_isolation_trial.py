@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from attn_course.grading import rungs
-from attn_course.grading.ladder import Rung
+from attn_course.grading import isolation_trial
+from attn_course.grading.isolation import Rung
+from attn_course.grading.isolation_trial import NoSandbox, attacks_that_succeed, find_rung
 from attn_course.grading.launch import InfrastructureFault
-from attn_course.grading.rungs import NoSandbox, attacks_that_succeed, find_rung
 from attn_course.grading.sandbox import Sandbox
 from attn_course.inside import landlock
 from attn_course.inside.limits import NAMESPACES, Barriers, Limits
@@ -62,8 +62,8 @@ def test_the_network_is_cut_off_twice():
 def test_the_rungs_hold_for_a_user_without_privileges_too():
     program = """
 import sys
-from attn_course.grading.ladder import Rung
-from attn_course.grading.rungs import _why_not, attacks_that_succeed
+from attn_course.grading.isolation import Rung
+from attn_course.grading.isolation_trial import _why_not, attacks_that_succeed
 import os
 assert os.geteuid() != 0
 for letter in "ABCD":
@@ -80,7 +80,7 @@ print("E", *attacks_that_succeed(Rung("E")))
 
 
 def given_reasons(monkeypatch, **reasons):
-    monkeypatch.setattr(rungs, "_why_not", lambda letter: reasons.get(letter, ""))
+    monkeypatch.setattr(isolation_trial, "_why_not", lambda letter: reasons.get(letter, ""))
 
 
 def test_the_strongest_rung_is_taken(monkeypatch):
@@ -164,13 +164,13 @@ def test_a_rung_that_does_not_start_is_passed_over_with_its_reason(monkeypatch):
     def refuse(_rung):
         raise InfrastructureFault("bwrap: no permission")
 
-    monkeypatch.setattr(rungs, "attacks_that_succeed", refuse)
-    assert "no permission" in rungs._why_not("A") or not sys.platform.startswith("linux")
+    monkeypatch.setattr(isolation_trial, "attacks_that_succeed", refuse)
+    assert "no permission" in isolation_trial._why_not("A") or not sys.platform.startswith("linux")
 
 
 def test_a_rung_that_an_attack_passes_is_passed_over_with_its_name(monkeypatch):
-    monkeypatch.setattr(rungs, "attacks_that_succeed", lambda _rung: ["read"])
-    assert "read" in rungs._why_not("A") or not sys.platform.startswith("linux")
+    monkeypatch.setattr(isolation_trial, "attacks_that_succeed", lambda _rung: ["read"])
+    assert "read" in isolation_trial._why_not("A") or not sys.platform.startswith("linux")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 That a program is installed or a kernel knows a feature says little: it may be forbidden. So each
 rung is built, and then attacked from inside by a small program of our own. The first rung on
-which every attack fails is taken. See `ladder` for what the rungs are.
+which every attack fails is taken. See `isolation` for what the rungs are.
 """
 
 import os
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from attn_course.grading.ladder import Rung
+from attn_course.grading.isolation import Rung
 from attn_course.grading.launch import InfrastructureFault, WorkerProcess
 from attn_course.grading.sandboxed_submission import SandboxedSubmission
 from attn_course.grading.temporary import make_folder
@@ -66,7 +66,7 @@ def _attacks_that_succeed(rung: Rung, barriers: Barriers | None, folder: Path) -
     with socket.create_server(("127.0.0.1", 0)) as listener:
         secret, target = folder / "secret", folder / "written"
         secret.write_text("a secret")
-        os.chmod(folder, 0o777)  # only the sandbox shall stand in the way
+        os.chmod(folder, 0o777)  # so that only the sandbox is in the way
         payload = {
             "name": "attack",
             "args": (str(secret), str(target), listener.getsockname()[1], os.getpid()),
@@ -117,7 +117,7 @@ def _named(letter: str, reasons: str) -> Rung:
     return Rung(letter, line)
 
 
-# Each attempt returns a true value where it did harm, and fails where a wall stands.
+# Each attempt returns a true value where it did harm, and fails where there is a wall.
 _ATTACK = """
 def attack(secret, target, port, grader):
     import ctypes, importlib, os, socket
