@@ -18,8 +18,8 @@ what is wrong), `untrue` (named, but the sentence claims what the learner did no
 (no name, but a sentence says it), `shown` (an example small enough to redo), `unhelpful`, `passed`
 (wrong, and accepted), `refused` (right, and rejected), `right` (it turned out to be right by the
 task text). It says how the check did at the time of that first look, before any list was changed
-for it, and it stays; after a change, a second look (`tests/second_look`) is written and judged in
-the same way.
+for it, and it stays; after a change, a later look (`tests/second_look`, `tests/third_look`) is
+written and judged in the same way.
 """
 
 import re

@@ -417,8 +417,10 @@ def _sums(seen: list[Seen]) -> Iterator[str]:
         wanted = first.wanted.sum(axis=right).ravel()
         off = int(np.argmax(np.abs(total - wanted)))
         if abs(total[off] - wanted[off]) > 1e-3:
-            sentence = _("Your numbers do not sum to 1 along axis {right}: one sum is {total:.3g}.")
-            yield sentence.format(right=right, total=float(total[off]))
+            sentence = _(
+                "Along axis {right} one of your sums is {total:.3g}; it should be {wanted:.0f}."
+            )
+            yield sentence.format(right=right, total=float(total[off]), wanted=abs(wanted[off]))
 
 
 def _all_sum_to_one(seen: list[Seen], axis: int, which: str) -> bool:

@@ -16,7 +16,10 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # a stranger's answer may div
 
 ROOT = Path(__file__).parents[2]
 EXERCISES = {one.id: one for chapter in chapters().values() for one in chapter.exercises.values()}
-FIRST, SECOND = looks_by_exercise(ROOT), looks_by_exercise(ROOT, Path("tests", "second_look"))
+FIRST, SECOND, THIRD = (
+    looks_by_exercise(ROOT, Path("tests", name))
+    for name in ("first_look", "second_look", "third_look")
+)
 
 
 @cache
@@ -30,19 +33,24 @@ def test_every_exercise_has_ten_mistakes_and_three_right_answers_of_a_first_look
         assert Counter(look.is_wrong for look in looks) == {True: 10, False: 3}
 
 
-def test_a_third_of_the_exercises_has_a_second_look():
-    assert set(SECOND) <= set(EXERCISES)
-    assert len(SECOND) >= len(EXERCISES) / 3
-    for looks in SECOND.values():
+@pytest.mark.parametrize("found", [SECOND, THIRD], ids=["second", "third"])
+def test_a_third_of_the_exercises_has_a_later_look(found):
+    assert set(found) <= set(EXERCISES)
+    assert len(found) >= 13
+    for looks in found.values():
         assert Counter(look.is_wrong for look in looks) == {True: 5, False: 1}
 
 
+def test_the_third_look_is_at_other_exercises_than_the_second():
+    assert not set(SECOND) & set(THIRD)
+
+
 def test_every_mistake_was_judged():
-    looks = [look for found in (FIRST, SECOND) for one in found.values() for look in one]
+    looks = [look for found in (FIRST, SECOND, THIRD) for one in found.values() for look in one]
     assert {look.judged for look in looks if look.is_wrong} <= set(JUDGEMENTS)
 
 
-@pytest.mark.parametrize("looks", [FIRST, SECOND], ids=["first", "second"])
+@pytest.mark.parametrize("looks", [FIRST, SECOND, THIRD], ids=["first", "second", "third"])
 def test_every_right_answer_of_a_stranger_is_accepted(looks):
     refused = []
     for name, found in looks.items():
@@ -64,3 +72,14 @@ def test_the_rate_is_told_for_each_exercise_and_for_all():
     one = rates(FIRST[name])
     assert f"{one.helpful} of {one.wrong}" in text.split("\n")[1]
     assert f"First look: {one.helpful} of {one.wrong} mistakes" in text
+
+
+@pytest.mark.parametrize(
+    ("looks", "helpful", "unhelpful", "untrue"), [(SECOND, 55, 2, 2), (THIRD, 60, 0, 0)]
+)
+def test_what_readme_says_of_the_later_looks_is_so(looks, helpful, unhelpful, untrue):
+    found = rates(look for one in looks.values() for look in one)
+    judged = (found.judged["unhelpful"], found.judged["untrue"])
+    assert (found.wrong, found.helpful, *judged, found.refused) == (
+        *(65, helpful, unhelpful, untrue, 0),
+    )

@@ -7,7 +7,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
-from tests.inside.test_wire import plain_values
 
 from attn_course.practice.compare import (
     as_array,
@@ -17,6 +16,7 @@ from attn_course.practice.compare import (
     same,
     same_but_for_nan,
 )
+from tests.inside.test_wire import plain_values
 
 ARRAY = np.array([[0.25, -1.5, 3.0], [1e-3, 0.0, 7.0]])
 

@@ -164,11 +164,26 @@ WEIGHTS = exercise_of(
             "All your numbers together sum to 1; those along axis -1 should.",
         ),
         (lambda s: s, "Your answer is `scores`, just as it came."),
-        (lambda s: s + 0.1 * np.sin(s), "Your numbers do not sum to 1 along axis -1"),
+        (lambda s: s + 0.1 * np.sin(s), "Along axis -1 one of your sums is"),
     ],
 )
 def test_over_what_weights_sum_to_1_is_told(answer, sentence):
     assert any(one.startswith(sentence) for one in said(WEIGHTS, answer)), said(WEIGHTS, answer)
+
+
+def test_a_row_that_should_sum_to_0_is_not_told_to_sum_to_1():
+    def near(x):
+        closeness = np.where(np.abs(x) <= 1, 1 - x**2, 0)
+        return closeness / np.where((total := closeness.sum(-1, keepdims=True)) > 0, total, 1)
+
+    def without_a_limit(x):
+        return np.where(x <= 1, 1 - x**2, 0)  # far on the left it is negative
+
+    rows = np.array([[0.3, 0.6], [-4.0, -5.0]])
+    exercise = exercise_of(near, [Case(rows)], [Case(-rows[:, ::-1] * [[-1], [1]])])
+    assert "Along axis -1 one of your sums is -39; it should be 0." in said(
+        exercise, without_a_limit
+    )
 
 
 def test_a_missing_step_is_told():
