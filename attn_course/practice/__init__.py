@@ -99,15 +99,31 @@ def summary(chapter: str) -> "Tables | Notice":
     return tables.summary(found, progress.load(progress.home()))
 
 
-def play(function: Any, **ranges: Any) -> Any:
+def play(function: Any, beside: str | None = None, **ranges: Any) -> Any:
     """Put your own function under sliders: `practice.play(draw, w=(0.1, 20.0))`.
 
     A range is `(low, high)` or `(low, high, step)`: whole numbers give a slider of whole numbers.
     The slider starts at the function's default for that argument, if it has one.
-    """
-    from attn_course.practice.sliders import sliders_for
 
-    return sliders_for(function, ranges)
+    With `beside`, your answer to an exercise is shown next to the right one, on the examples of its
+    check: `practice.play(affinity, beside="05c.affinity", W_A=(-2.0, 2.0))`. There a range
+    multiplies an array, and replaces a number.
+    """
+    if beside is None:
+        from attn_course.practice.sliders import sliders_for
+
+        return sliders_for(function, ranges)
+    if os.environ.get(CELLS_MUST_PASS):  # outputs are compared, and a widget is another each time
+        return None
+    from attn_course.practice import exercises, feedback
+    from attn_course.practice.numbers import Misuse, exercise_named
+    from attn_course.practice.sliders import sliders_beside
+
+    try:
+        exercise = exercise_named(beside, exercises.chapters())
+    except Misuse as fault:
+        return feedback.Notice(str(fault))
+    return sliders_beside(function, exercise, ranges)
 
 
 def _not_checked(sentence: str) -> "Notice":

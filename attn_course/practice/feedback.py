@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from attn_course.practice.exercise import Solution
@@ -322,16 +323,27 @@ def _failure_html(failure: Failure) -> str:
     if failure.parameters:
         parts.append(_paragraph(_("with these numbers as its parameters:")))
         parts.append(_code("\n".join(argument_lines(failure.parameters))))
-    if failure.difference is None:
-        return "".join(parts)
-    drawn = ("", "") if failure.difference.is_secret else pictures(failure.difference)
+    if failure.difference is not None:
+        parts.append(_both_html(failure.difference))
+    return "".join(parts)
+
+
+def _both_html(difference: Difference) -> str:
+    """Return yours and, where it is no secret, what was expected, side by side."""
+    drawn = ("", "") if difference.is_secret else pictures(difference)
     shown = "".join(
         '<div style="min-width:0;max-width:100%">'
         f"{_paragraph(title)}{picture}{_code(numbers)}</div>"
-        for (title, numbers), picture in zip(_columns(failure.difference), drawn, strict=False)
+        for (title, numbers), picture in zip(_columns(difference), drawn, strict=False)
     )
     layout = "display:flex;flex-wrap:wrap;gap:0.3em 2em;align-items:flex-start"
-    return "".join(parts) + f'<div style="{layout}">{shown}</div>'
+    return f'<div style="{layout}">{shown}</div>'
+
+
+def comparison_html(arguments: dict[str, Any], difference: Difference) -> str:
+    """Return an input, and what both answers make of it."""
+    inputs = _code("\n".join(argument_lines(arguments)))
+    return inputs + _paragraph(difference.sentence) + _both_html(difference)
 
 
 def _section_html(section: Section) -> str:

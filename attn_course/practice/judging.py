@@ -84,7 +84,7 @@ def check(
 
 
 def _checked(exercise: "Exercise", submission: Submission, drawn: "Drawn", closer: bool) -> Result:
-    ask = partial(_outcome, exercise, submission, weights_seed=drawn.weights_seed)
+    ask = partial(outcome_of, exercise, submission, weights_seed=drawn.weights_seed)
     got = dict(zip(drawn.cases, _until_unanswered(map(ask, drawn.cases)), strict=False))
     results = tuple(_judge(exercise, group, cases, got, drawn) for group, cases in drawn.groups)
     mistake = name_the_mistake(got, results, drawn)
@@ -220,7 +220,7 @@ class Drawn:
         known = self._outcomes.setdefault(case, {})
         if name not in known:
             submission = self._exercise.local(answer())
-            known[name] = _outcome(self._exercise, submission, case, self.weights_seed)
+            known[name] = outcome_of(self._exercise, submission, case, self.weights_seed)
         return known[name]
 
 
@@ -248,9 +248,10 @@ def _judge(
 # --- asking a submission ----------------------------------------------------------------------
 
 
-def _outcome(
-    exercise: "Exercise", submission: Submission, case: Case, weights_seed: int
+def outcome_of(
+    exercise: "Exercise", submission: Submission, case: Case, weights_seed: int = 0
 ) -> Outcome:
+    """Return what a submission makes of a case."""
     if exercise.kind == "value":
         answer = _ask(submission, "value", name=exercise.name)
         unanswered = answer.value is None and answer.raised is None and not answer.is_missing

@@ -8,13 +8,17 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anywidget
 import ipywidgets
 import traitlets
 
+from attn_course.practice.side_by_side import EXAMPLE, SideBySide
 from attn_course.translate import _
+
+if TYPE_CHECKING:
+    from attn_course.practice.exercise import Exercise
 
 # JupyterLab takes the arrow keys away from inputs that do not carry the data attribute.
 _RENDER = """
@@ -74,6 +78,25 @@ def sliders_for(
     controls = {name: _slider(function, name, limits) for name, limits in ranges.items()}
     output = ipywidgets.interactive_output(partial(_call, function), controls)
     return ipywidgets.VBox([*controls.values(), output])
+
+
+def sliders_beside(
+    answer: Any, exercise: "Exercise", ranges: Mapping[str, tuple[float, ...]]
+) -> ipywidgets.Widget:
+    """Return sliders above a learner's answer and the right one, on the same input."""
+    both = SideBySide(answer, exercise)
+
+    def show(**values: Any) -> None:
+        both.show(**values)
+
+    wanted = both.ranges(ranges) or {EXAMPLE: (1, 2)}
+    show.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=both.start(name))
+            for name in wanted
+        ]
+    )
+    return sliders_for(show, wanted)
 
 
 def _call(function: Callable[..., Any], **values: Any) -> Any:
