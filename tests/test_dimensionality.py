@@ -34,6 +34,8 @@ def draw(seed=0):
     return arrays, parameters, rng.random((B, Q, K)) < 0.5
 
 
+@pytest.mark.agrees("dimensionality.multi_scores", "definitions.dimensionality.multi_scores")
+@pytest.mark.agrees("dimensionality.attend_multi", "definitions.dimensionality.attend_multi")
 @given(seed=seeds)
 def test_scores_contexts_and_weights_agree_with_the_definition_in_loops(seed):
     arrays, parameters, mask = draw(seed)
@@ -48,6 +50,7 @@ def test_scores_contexts_and_weights_agree_with_the_definition_in_loops(seed):
         np.testing.assert_allclose(weights[b, i], a, atol=1e-12)
 
 
+@pytest.mark.agrees("dimensionality.single", "definitions.dimensionality.single")
 def test_single_and_multi_agree_with_loops():
     arrays, _, _ = draw()
     rng = np.random.default_rng(1)
@@ -69,7 +72,8 @@ def test_multi_averages_as_attend_multi_does():
     np.testing.assert_allclose(dimensionality.multi(weights, arrays["values"]), context)
 
 
-def test_p3_1_equal_columns_are_single_dimensional_attention():
+@pytest.mark.proves("P3.1")
+def test_equal_columns_are_single_dimensional_attention():
     arrays, parameters, mask = draw()
     w = parameters["W_d"][:, 0]
     score = partial(
@@ -82,8 +86,9 @@ def test_p3_1_equal_columns_are_single_dimensional_attention():
     np.testing.assert_allclose(weights, np.repeat(wanted[..., None], D_V, axis=-1))
 
 
+@pytest.mark.proves("P3.2")
 @given(seed=seeds)
-def test_p3_2_each_entry_adds_up_to_one_over_the_keys_and_not_over_the_entries(seed):
+def test_each_entry_adds_up_to_one_over_the_keys_and_not_over_the_entries(seed):
     arrays, parameters, _ = draw(seed)
     score = partial(dimensionality.multi_scores, **parameters)
     _, weights = dimensionality.attend_multi(**arrays, score=score)
@@ -91,7 +96,8 @@ def test_p3_2_each_entry_adds_up_to_one_over_the_keys_and_not_over_the_entries(s
     assert np.abs(weights.sum(-1) - 1).max() > 0.1
 
 
-def test_p3_3_each_coordinate_stays_between_its_values_but_the_context_may_leave_the_hull():
+@pytest.mark.proves("P3.3")
+def test_each_coordinate_stays_between_its_values_but_the_context_may_leave_the_hull():
     values = np.array([[0.0, 1.0], [1.0, 0.0]])  # the hull is the segment x + y = 1
     scores = np.array([[[0.0, 9.0], [9.0, 0.0]]])
     context, _ = dimensionality.attend_multi(
@@ -102,7 +108,8 @@ def test_p3_3_each_coordinate_stays_between_its_values_but_the_context_may_leave
     assert context.sum() > 1.9
 
 
-def test_p3_4_it_is_one_head_per_entry():
+@pytest.mark.proves("P3.4")
+def test_it_is_one_head_per_entry():
     arrays, parameters, mask = draw()
     score = partial(dimensionality.multi_scores, **parameters)
     context, _ = dimensionality.attend_multi(**arrays, score=score, mask=mask)

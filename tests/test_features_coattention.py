@@ -57,6 +57,7 @@ def assert_agrees(output, weights, contexts, wanted):
 # --- alternating -------------------------------------------------------------------------------
 
 
+@pytest.mark.agrees("features.AlternatingCoAttention", "definitions.features.alternating")
 @pytest.mark.parametrize("shared", [True, False])
 @given(seed=seeds)
 @settings(max_examples=8)
@@ -81,7 +82,8 @@ def alternating(**options):
     return AlternatingCoAttention((D_1, D_2), D_W, **options).double()
 
 
-def test_p4_1_with_shared_weights_and_no_query_step_3_repeats_step_1():
+@pytest.mark.proves("P4.1")
+def test_with_shared_weights_and_no_query_step_3_repeats_step_1():
     _, features, _ = draw()
     layer = alternating()
     layer.score_1.W_q.data.zero_()
@@ -90,7 +92,7 @@ def test_p4_1_with_shared_weights_and_no_query_step_3_repeats_step_1():
     assert_close(output[:D_1], weights["a_0"] @ features[0])  # c_1 = c_0
 
 
-def test_p4_1_the_weights_are_shared_and_stay_shared_when_they_are_trained():
+def test_the_weights_are_shared_and_stay_shared_when_they_are_trained():
     _, features, _ = draw()
     layer = alternating(shared=True)
     before = layer.score_0.W.detach().clone()
@@ -102,7 +104,7 @@ def test_p4_1_the_weights_are_shared_and_stay_shared_when_they_are_trained():
     assert not torch.equal(layer.score_0.W, before)
 
 
-def test_p4_1_weights_of_its_own_cost_step_3_as_many_parameters_as_step_1_has():
+def test_weights_of_its_own_cost_step_3_as_many_parameters_as_step_1_has():
     shared, separate = (
         sum(p.numel() for p in alternating(shared=s).parameters()) for s in (True, False)
     )
@@ -110,7 +112,8 @@ def test_p4_1_weights_of_its_own_cost_step_3_as_many_parameters_as_step_1_has():
     assert separate - shared == D_W * D_1 + 2 * D_W
 
 
-def test_p4_2_without_its_query_input_2_does_not_depend_on_input_1():
+@pytest.mark.proves("P4.2")
+def test_without_its_query_input_2_does_not_depend_on_input_1():
     _, features, _ = draw()
     _, others, _ = draw(seed=1)
     layer = alternating()
@@ -121,7 +124,8 @@ def test_p4_2_without_its_query_input_2_does_not_depend_on_input_1():
     assert_close(*without)
 
 
-def test_p4_3_a_single_feature_of_input_1_is_both_of_its_contexts():
+@pytest.mark.proves("P4.3")
+def test_a_single_feature_of_input_1_is_both_of_its_contexts():
     _, features, _ = draw(n_1=1)
     layer = alternating(d_v=(D_1, D_2))
     output, weights = layer(*features)
@@ -129,8 +133,9 @@ def test_p4_3_a_single_feature_of_input_1_is_both_of_its_contexts():
     assert_close(output[:D_1], layer.input_1.value_map(features[0])[0])
 
 
+@pytest.mark.proves("P4.4")
 @pytest.mark.parametrize("shared", [True, False])
-def test_p4_4_the_order_of_features_does_not_matter(shared):
+def test_the_order_of_features_does_not_matter(shared):
     _, (first, second), _ = draw()
     layer = alternating(shared=shared)
     wanted, weights = layer(first, second)
@@ -142,7 +147,8 @@ def test_p4_4_the_order_of_features_does_not_matter(shared):
     assert_close(permuted["a_2"], weights["a_2"][order_2])
 
 
-def test_p4_5_exchanging_the_inputs_gives_another_result():
+@pytest.mark.proves("P4.5")
+def test_exchanging_the_inputs_gives_another_result():
     _, (first, second), _ = draw(d_2=D_1)
     torch.manual_seed(0)
     layer = AlternatingCoAttention((D_1, D_1), D_W).double()
@@ -153,6 +159,7 @@ def test_p4_5_exchanging_the_inputs_gives_another_result():
     assert not torch.allclose(exchanged[:D_1], output[D_1:])
 
 
+@pytest.mark.agrees("features.AlternatingCoAttention", "PyTorch")
 def test_alternating_with_dot_products_agrees_with_pytorch_own_kernel():
     _, (first, second), _ = draw(d_2=D_1)
     torch.manual_seed(0)
@@ -168,6 +175,7 @@ def test_alternating_with_dot_products_agrees_with_pytorch_own_kernel():
 # --- interactive -------------------------------------------------------------------------------
 
 
+@pytest.mark.agrees("features.InteractiveCoAttention", "definitions.features.interactive")
 @pytest.mark.parametrize("score", ["activated_general", "additive", "general"])
 @given(seed=seeds)
 @settings(max_examples=8)
@@ -199,7 +207,8 @@ def test_interactive_uses_the_activated_general_score_of_its_paper():
     assert sum(p.numel() for p in layer.parameters()) == 2 * D_1 * D_2 + 2
 
 
-def test_p4_6_exchanging_inputs_and_parameters_exchanges_the_outputs():
+@pytest.mark.proves("P4.6")
+def test_exchanging_inputs_and_parameters_exchanges_the_outputs():
     _, (first, second), (mask_1, mask_2) = draw()
     layer, exchanged = interactive(), interactive(D_2, D_1)
     exchanged.score_1.load_state_dict(layer.score_2.state_dict())
@@ -210,7 +219,8 @@ def test_p4_6_exchanging_inputs_and_parameters_exchanges_the_outputs():
     assert_close(other_weights["a_1"], weights["a_2"])
 
 
-def test_p4_7_a_single_feature_is_its_own_mean():
+@pytest.mark.proves("P4.7")
+def test_a_single_feature_is_its_own_mean():
     _, (first, second), _ = draw(n_2=1)
     layer = interactive()
     _, weights = layer(first, second)
@@ -219,7 +229,8 @@ def test_p4_7_a_single_feature_is_its_own_mean():
     assert weights["a_2"].tolist() == [1.0]
 
 
-def test_p4_8_writing_input_2_twice_changes_nothing():
+@pytest.mark.proves("P4.8")
+def test_writing_input_2_twice_changes_nothing():
     _, (first, second), _ = draw()
     layer = interactive()
     output, weights = layer(first, second)
@@ -228,7 +239,8 @@ def test_p4_8_writing_input_2_twice_changes_nothing():
     assert_close(twice_weights["a_2"], weights["a_2"].repeat(2) / 2)
 
 
-def test_p4_9_the_mean_is_over_the_true_length():
+@pytest.mark.proves("P4.9")
+def test_the_mean_is_over_the_true_length():
     _, (first, second), _ = draw()
     layer = interactive()
     wanted, _ = layer(first, second)
@@ -239,6 +251,7 @@ def test_p4_9_the_mean_is_over_the_true_length():
     assert_close(layer(first, zeros, mask_2=mask)[0], wanted)  # zeros too would shorten the mean
 
 
+@pytest.mark.agrees("features.InteractiveCoAttention", "PyTorch")
 def test_interactive_with_dot_products_agrees_with_pytorch_own_kernel():
     _, (first, second), _ = draw(d_2=D_1)
     output, _ = interactive(d_2=D_1, score="scaled_dot")(first, second)
@@ -273,6 +286,7 @@ def parallel_by_hand(layer, features, mask_1=None, mask_2=None, act="tanh"):
     return definition.parallel(*pairs, scores, mask_1, mask_2)
 
 
+@pytest.mark.agrees("features.ParallelCoAttention", "definitions.features.parallel")
 @pytest.mark.parametrize(("affinity", "scores"), FORMS)
 @given(seed=seeds)
 @settings(max_examples=8)
@@ -304,6 +318,7 @@ def test_the_contexts_can_be_added():
     assert_close(layer(*features)[0].detach(), numbers(contexts["c_1"]) + numbers(contexts["c_2"]))
 
 
+@pytest.mark.agrees("features.ParallelCoAttention.affinity_matrix", "PyTorch")
 def test_the_bilinear_affinity_agrees_with_pytorch_own_bilinear():
     _, (first, second), _ = draw()
     layer = parallel()
@@ -341,7 +356,8 @@ def test_the_concat_affinity_never_builds_a_vector_for_every_pair():
     assert largest.size == 31 * 37  # and not 3 * D_1 times as much
 
 
-def test_p4_10_without_affinity_both_sides_attend_without_a_query():
+@pytest.mark.proves("P4.10")
+def test_without_affinity_both_sides_attend_without_a_query():
     _, (first, second), _ = draw()
     layer = parallel()
     layer.W_A.data.zero_()
@@ -353,8 +369,9 @@ def test_p4_10_without_affinity_both_sides_attend_without_a_query():
         )
 
 
+@pytest.mark.proves("P4.11")
 @pytest.mark.parametrize("scores", ["projected", "max"])
-def test_p4_11_exchanging_inputs_and_parameters_exchanges_the_outputs(scores):
+def test_exchanging_inputs_and_parameters_exchanges_the_two_sides(scores):
     _, (first, second), (mask_1, mask_2) = draw(seed=3)
     layer, exchanged = parallel(scores=scores), parallel(scores=scores, d_f=(D_2, D_1))
     exchanged.W_A.data = layer.W_A.data.T
@@ -368,8 +385,9 @@ def test_p4_11_exchanging_inputs_and_parameters_exchanges_the_outputs(scores):
     assert_close(other_weights["a_2"], weights["a_1"])
 
 
+@pytest.mark.proves("P4.12")
 @pytest.mark.parametrize(("affinity", "scores"), FORMS)
-def test_p4_12_permuting_input_2_keeps_side_1_and_permutes_side_2(affinity, scores):
+def test_permuting_input_2_keeps_side_1_and_permutes_side_2(affinity, scores):
     _, (first, second), _ = draw()
     layer = parallel(affinity, scores, d_k=same_keys)
     output, weights = layer(first, second)
@@ -380,7 +398,8 @@ def test_p4_12_permuting_input_2_keeps_side_1_and_permutes_side_2(affinity, scor
     assert_close(permuted_weights["a_2"], weights["a_2"][order])
 
 
-def test_p4_13_adding_a_constant_to_every_affinity_changes_no_weight():
+@pytest.mark.proves("P4.13")
+def test_adding_a_constant_to_every_affinity_changes_no_weight():
     _, (first, second), _ = draw(d_2=D_1)
     first[:, 0], second[:, 0] = 1.0, 0.0  # so that the first entry of w_A is added to all of A
     layer = parallel("concat", "max", (D_1, D_1))
@@ -394,8 +413,9 @@ def test_p4_13_adding_a_constant_to_every_affinity_changes_no_weight():
     assert_close(shifted_weights["a_2"], weights["a_2"])
 
 
+@pytest.mark.proves("P4.13")
 @pytest.mark.parametrize("affinity", AFFINITIES)
-def test_p4_13_with_one_feature_in_input_2_its_affinities_are_the_scores(affinity):
+def test_with_one_feature_in_input_2_its_affinities_are_the_scores(affinity):
     _, (first, second), _ = draw(n_2=1)
     layer = parallel(affinity, "max", d_k=same_keys)
     _, weights = layer(first, second)
@@ -419,7 +439,8 @@ def affinity_gradients(layer, first, second, side):
     return kept["A"].grad
 
 
-def test_p4_14_the_gradient_of_a_maximum_goes_to_one_entry_a_row_or_column():
+@pytest.mark.proves("P4.14")
+def test_the_gradient_of_a_maximum_goes_to_one_entry_a_row_or_column():
     _, (first, second), _ = draw()
     layer = parallel(scores="max")
     by_row = affinity_gradients(layer, first, second, "a_1") != 0
@@ -428,14 +449,16 @@ def test_p4_14_the_gradient_of_a_maximum_goes_to_one_entry_a_row_or_column():
     assert by_column.sum(0).tolist() == [1] * N_2
 
 
-def test_p4_14_of_equal_affinities_one_takes_the_whole_gradient():
+@pytest.mark.proves("P4.14")
+def test_of_equal_affinities_one_takes_the_whole_gradient():
     _, (first, second), _ = draw()
     second = second[:1].repeat(N_2, 1)  # every row of A is constant
     gradient = affinity_gradients(parallel(scores="max"), first, second, "a_1")
     assert (gradient != 0).sum(1).tolist() == [1] * N_1
 
 
-def test_p4_14_padding_never_wins_the_maximum():
+@pytest.mark.proves("P4.14")
+def test_padding_never_wins_the_maximum():
     _, (first, second), _ = draw()
     layer = parallel(scores="max")
     first, second = -first.abs(), second.abs()
@@ -473,9 +496,10 @@ def test_additive_scores_are_not_a_special_case_of_projected_ones():
 # --- multi-grained -----------------------------------------------------------------------------
 
 
+@pytest.mark.proves("P4.15")
 @pytest.mark.parametrize("coarse", ["interactive", "alternating"])
 @pytest.mark.parametrize(("affinity", "scores"), FORMS)
-def test_p4_15_each_block_is_the_output_of_its_own_mechanism(coarse, affinity, scores):
+def test_each_block_is_the_output_of_its_own_mechanism(coarse, affinity, scores):
     _, features, masks = draw(seed=3)
     coarse = interactive() if coarse == "interactive" else alternating()
     fine = parallel(affinity, scores, d_k=same_keys)
@@ -494,9 +518,15 @@ def test_p4_15_each_block_is_the_output_of_its_own_mechanism(coarse, affinity, s
         assert_close(weights[f"{name}_fine"], a)
 
 
+@pytest.mark.proves("P4.15")
+@pytest.mark.agrees(
+    "features.MultiGrainedCoAttention",
+    "definitions.features.interactive",
+    "definitions.features.parallel",
+)
 @given(seed=seeds)
 @settings(max_examples=8)
-def test_p4_15_by_default_the_blocks_are_those_of_the_paper(seed):
+def test_by_default_the_blocks_are_those_of_the_paper(seed):
     generator, features, masks = draw(seed, d_2=D_1)
     layer = shaken(MultiGrainedCoAttention((D_1, D_1)).double(), generator)
     output, weights = layer(*features, *masks)

@@ -67,6 +67,7 @@ def projected(layer, features, mask):
     return keys, values
 
 
+@pytest.mark.agrees("general_attention.Attention", "definitions.attention.attend")
 @pytest.mark.parametrize("score", SCORES)
 @settings(max_examples=5)
 @given(seed=seeds)
@@ -83,6 +84,7 @@ def test_any_score_with_basic_queries_agrees_with_loops(score, seed):
         assert_close(weights[b, i, MASK[b]], a)
 
 
+@pytest.mark.agrees("general_attention.Attention", "definitions.attention.attend")
 def test_a_removed_query_agrees_with_loops():
     layer = fresh(Attention(D_F, "additive", query="removed", d_k=D_K, d_v=D_V, d_w=D_W))
     features = tensor(B, N, D_F)
@@ -96,6 +98,7 @@ def test_a_removed_query_agrees_with_loops():
         assert_close(weights[b, 0, MASK[b]], a)
 
 
+@pytest.mark.agrees("general_attention.Attention", "definitions.attention.attend")
 @pytest.mark.parametrize("capsules", [0, 3])
 def test_learned_queries_agree_with_loops(capsules):
     layer = fresh(Attention(D_F, "dot", query="learned", capsules=capsules, d_k=D_K, d_v=D_V))
@@ -111,6 +114,7 @@ def test_learned_queries_agree_with_loops(capsules):
         assert_close(weights[b, i, MASK[b]], a)
 
 
+@pytest.mark.agrees("general_attention.Attention", "definitions.queries.self_attention")
 def test_self_attention_agrees_with_loops():
     layer = fresh(Attention(D_F, query="self", d_k=D_K, d_v=D_V))
     features, mask = tensor(B, N, D_F), causal_mask(N, like=MASK) & MASK[:, None]
@@ -124,6 +128,7 @@ def test_self_attention_agrees_with_loops():
         assert_close(weights[b], a)
 
 
+@pytest.mark.agrees("general_attention.Attention", "definitions.dimensionality.attend_multi")
 @pytest.mark.parametrize("query", ["basic", "removed"])
 def test_a_weight_for_every_feature_agrees_with_loops(query):
     d_q = D_Q if query == "basic" else None
@@ -142,6 +147,7 @@ def test_a_weight_for_every_feature_agrees_with_loops(query):
         assert_close(weights[b, i, MASK[b]], a)
 
 
+@pytest.mark.agrees("general_attention.Attention", "definitions.queries.multi_head")
 @pytest.mark.parametrize("query", ["basic", "self", "learned"])
 def test_heads_agree_with_loops(query):
     d_q = {"basic": D_Q, "self": None, "learned": D_Q}[query]
@@ -163,6 +169,7 @@ def test_heads_agree_with_loops(query):
         assert_close(weights[b, :, i], a)
 
 
+@pytest.mark.agrees("general_attention.Attention", "definitions.queries.multi_hop")
 @pytest.mark.parametrize("query", ["basic", "self"])
 def test_hops_agree_with_loops(query):
     layer = fresh(
@@ -207,6 +214,13 @@ def scores_by_loops(layer, features, queries):
     return [[score_definition.dot(q, k) for k in keys] for q in queries.numpy()]
 
 
+@pytest.mark.agrees(
+    "general_attention.Attention",
+    "definitions.alignment.softmax",
+    "definitions.alignment.sparsemax",
+    "definitions.alignment.entmax15",
+    "definitions.alignment.local_monotonic",
+)
 @pytest.mark.parametrize("align", ["softmax", "sparsemax", "entmax15", "local_monotonic"])
 def test_alignments_of_scores_agree_with_loops(align):
     D = 2
@@ -222,6 +236,7 @@ def test_alignments_of_scores_agree_with_loops(align):
         assert_close(weights[b, i], wanted)
 
 
+@pytest.mark.agrees("general_attention.Attention", "definitions.alignment.local_predictive")
 def test_a_predicted_window_agrees_with_loops_and_counts_the_words_there_are():
     layer = fresh(
         Attention(D_F, "dot", "local_predictive", d_q=D_K, d_k=D_K, d_w=D_W, half_width=2)
@@ -253,6 +268,11 @@ def test_hard_alignment_draws_one_key_as_often_as_softmax_says():
     np.testing.assert_allclose(draws.mean(0), chances[0], atol=0.02)
 
 
+@pytest.mark.agrees(
+    "general_attention.Attention",
+    "definitions.alignment.softmax",
+    "definitions.alignment.selection_log_probability",
+)
 def test_reinforced_alignment_is_softmax_over_a_drawn_subset_and_its_selector_learns():
     generator = torch.Generator().manual_seed(3)
     layer = fresh(Attention(D_F, "dot", "reinforced", d_q=D_K, d_k=D_K, d_w=D_W, rng=generator))

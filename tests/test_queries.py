@@ -76,6 +76,12 @@ def attend_by_loops(query, features, mask):
     return definition.attend(query, features, features, score_definition.dot, mask)
 
 
+@pytest.mark.agrees(
+    "queries.SelfAttentivePooling",
+    "definitions.queries.pool_without_query",
+    "definitions.queries.pool_structured",
+    "definitions.attention.attend",
+)
 @pytest.mark.parametrize("form", POOLINGS)
 @settings(max_examples=20)
 @given(seed=seeds)
@@ -88,7 +94,8 @@ def test_pooling_agrees_with_its_definition_in_loops(form, seed):
         np.testing.assert_allclose(weights[b].detach(), a, atol=1e-12)
 
 
-def test_p5_1_additive_with_a_constant_query_is_pooling_with_another_bias():
+@pytest.mark.proves("P5.1")
+def test_additive_with_a_constant_query_is_pooling_with_another_bias():
     layer, features = fresh(POOLINGS["removed"]()), tensor(B, N, D)
     W_q, q_0 = tensor(D_W, 3, seed=1), tensor(1, 3, seed=2)
     score = partial(scoring.additive, w=layer.score.w, W_q=W_q, W_k=layer.score.W, b=layer.score.b)
@@ -98,24 +105,29 @@ def test_p5_1_additive_with_a_constant_query_is_pooling_with_another_bias():
     torch.testing.assert_close(layer(features)[0], wanted)
 
 
-def test_p5_2_a_learned_query_is_dot_product_attention_with_that_query():
+@pytest.mark.proves("P5.2")
+def test_a_learned_query_is_dot_product_attention_with_that_query():
     layer, features = fresh(POOLINGS["learned"]()), tensor(B, N, D)
     wanted, _ = attend(layer.q.expand(B, 1, D), features, features, scoring.dot)
     torch.testing.assert_close(layer(features)[0], wanted)
 
 
+@pytest.mark.proves("P5.3")
 @pytest.mark.parametrize("form", POOLINGS)
-def test_p5_3_pooling_does_not_see_the_order(form):
+def test_pooling_does_not_see_the_order(form):
     layer, features, order = fresh(POOLINGS[form]()), tensor(B, N, D), torch.randperm(N)
     torch.testing.assert_close(layer(features)[0], layer(features[:, order])[0])
 
 
-def test_p5_3_self_attention_is_equivariant():
+@pytest.mark.proves("P5.3")
+def test_self_attention_is_equivariant():
     layer, features, order = fresh(SelfAttention(D, 3, 11)), tensor(B, N, D), torch.randperm(N)
     torch.testing.assert_close(layer(features)[0][:, order], layer(features[:, order])[0])
 
 
-def test_p5_7_the_penalty_is_zero_exactly_for_distinct_one_hot_rows():
+@pytest.mark.proves("P5.7")
+@pytest.mark.agrees("queries.SelfAttentivePooling.penalty", "definitions.queries.penalty")
+def test_the_penalty_is_zero_exactly_for_distinct_one_hot_rows():
     one_hot = torch.eye(5)[:3]
     assert SelfAttentivePooling.penalty(one_hot) == 0
     assert SelfAttentivePooling.penalty(one_hot[[0, 0, 1]]) > 0
@@ -138,6 +150,7 @@ def test_structured_pooling_with_one_row_is_the_form_without_query_and_bias():
 # --- self-attention ----------------------------------------------------------------------------
 
 
+@pytest.mark.agrees("queries.SelfAttention", "definitions.queries.self_attention")
 @settings(max_examples=20)
 @given(seed=seeds)
 def test_self_attention_agrees_with_its_definition_in_loops(seed):
@@ -153,7 +166,8 @@ def test_self_attention_agrees_with_its_definition_in_loops(seed):
         np.testing.assert_allclose(weights[b].detach(), a, atol=1e-12)
 
 
-def test_p5_4_without_queries_every_context_is_the_mean_value():
+@pytest.mark.proves("P5.4")
+def test_without_queries_every_context_is_the_mean_value():
     layer, features = fresh(SelfAttention(D)), tensor(N, D)
     with torch.no_grad():
         layer.W_Q.weight.zero_()
@@ -161,7 +175,8 @@ def test_p5_4_without_queries_every_context_is_the_mean_value():
     torch.testing.assert_close(layer(features)[0], mean)
 
 
-def test_p5_5_tied_queries_and_keys_give_symmetric_scores_but_not_weights():
+@pytest.mark.proves("P5.5")
+def test_tied_queries_and_keys_give_symmetric_scores_but_not_weights():
     layer, features = fresh(SelfAttention(D, score="dot")), tensor(N, D)
     layer.W_K = layer.W_Q
     scores = layer.score(layer.W_Q(features), layer.W_K(features))
@@ -170,14 +185,16 @@ def test_p5_5_tied_queries_and_keys_give_symmetric_scores_but_not_weights():
     assert (weights - weights.mT).abs().max() > 0.01
 
 
-def test_p5_6_equal_features_get_equal_contexts():
+@pytest.mark.proves("P5.6")
+def test_equal_features_get_equal_contexts():
     layer, features = fresh(SelfAttention(D)), tensor(N, D)
     features[4] = features[1]
     contexts, _ = layer(features)
     torch.testing.assert_close(contexts[4], contexts[1])
 
 
-def test_p5_8_refined_features_are_normalised():
+@pytest.mark.proves("P5.8")
+def test_refined_features_are_normalised():
     features, contexts = tensor(N, D), tensor(N, D, seed=1)
     refined = refine(features, contexts, nn.LayerNorm(D).double())
     torch.testing.assert_close(refined.mean(-1), torch.zeros(N, dtype=torch.float64))
@@ -212,9 +229,11 @@ def head_matrices(layer, heads):
     return list(zip(*blocks, strict=True))
 
 
+@pytest.mark.proves("P5.13")
+@pytest.mark.agrees("queries.MultiHeadAttention", "definitions.queries.multi_head")
 @settings(max_examples=10)
 @given(seed=st.integers(0, 2**31))
-def test_p5_13_the_reshaped_layer_agrees_with_a_loop_over_heads(seed):
+def test_the_reshaped_layer_agrees_with_a_loop_over_heads(seed):
     layer, queries, keys, values = draw_heads(seed, bias=False)
     contexts, weights = layer(queries[:, :2], keys, values, mask=MASK[:, None])
     W_O = layer.W_O.weight.detach().numpy()
@@ -252,6 +271,7 @@ def test_each_head_has_score_parameters_of_its_own():
         np.testing.assert_allclose(weights[0, j, 0].detach(), a[0], atol=1e-10)
 
 
+@pytest.mark.agrees("queries.MultiHeadAttention", "PyTorch")
 @pytest.mark.parametrize("need_weights", [True, False])
 def test_it_is_pytorch_own_layer_for_transformer_sizes(need_weights):
     ours = fresh(MultiHeadAttention(d_q=12, heads=3, d_k=5, d_v=7))
@@ -300,7 +320,8 @@ def test_masked_keys_and_values_never_reach_a_context(need_weights, which):
     assert contexts[:, 4].isnan().all()
 
 
-def test_p5_9_one_head_of_identities_is_plain_attention():
+@pytest.mark.proves("P5.9")
+def test_one_head_of_identities_is_plain_attention():
     layer = fresh(MultiHeadAttention(D, 1, bias=False))
     with torch.no_grad():
         for linear in (layer.W_q, layer.W_K, layer.W_V, layer.W_O):
@@ -309,7 +330,8 @@ def test_p5_9_one_head_of_identities_is_plain_attention():
     torch.testing.assert_close(layer(x, x, x)[0], attend(x, x, x)[0])
 
 
-def test_p5_10_heads_can_be_permuted_with_their_blocks():
+@pytest.mark.proves("P5.10")
+def test_heads_can_be_permuted_with_their_blocks():
     layer, queries, keys, values = draw_heads(bias=False)
     wanted, _ = layer(queries, keys, values)
     with torch.no_grad():
@@ -319,7 +341,8 @@ def test_p5_10_heads_can_be_permuted_with_their_blocks():
     torch.testing.assert_close(layer(queries, keys, values)[0], wanted)
 
 
-def test_p5_11_tied_heads_that_are_averaged_are_one_head():
+@pytest.mark.proves("P5.11")
+def test_tied_heads_that_are_averaged_are_one_head():
     one = fresh(MultiHeadAttention(D, 1, d_head=3, bias=False))
     many = fresh(MultiHeadAttention(D, 2, d_head=3, bias=False))
     with torch.no_grad():
@@ -330,7 +353,8 @@ def test_p5_11_tied_heads_that_are_averaged_are_one_head():
     torch.testing.assert_close(many(x, x, x)[0], one(x, x, x)[0])
 
 
-def test_p5_12_queries_and_keys_and_values_and_outputs_have_a_gauge_freedom():
+@pytest.mark.proves("P5.12")
+def test_queries_and_keys_and_values_and_outputs_have_a_gauge_freedom():
     layer = fresh(MultiHeadAttention(D, 1, d_head=3, bias=False))
     x, M, M_v = tensor(B, N, D), tensor(3, 3, seed=1), tensor(3, 3, seed=2)
     wanted, _ = layer(x, x, x)
@@ -342,7 +366,8 @@ def test_p5_12_queries_and_keys_and_values_and_outputs_have_a_gauge_freedom():
     torch.testing.assert_close(layer(x, x, x)[0], wanted)
 
 
-def test_p5_14_a_head_without_its_output_block_is_a_head_less():
+@pytest.mark.proves("P5.14")
+def test_a_head_without_its_output_block_is_a_head_less():
     two, queries, keys, values = draw_heads(bias=False)
     one = fresh(MultiHeadAttention(**HEADS | dict(heads=1, bias=False)))
     with torch.no_grad():
@@ -353,7 +378,8 @@ def test_p5_14_a_head_without_its_output_block_is_a_head_less():
     torch.testing.assert_close(two(queries, keys, values)[0], one(queries, keys, values)[0])
 
 
-def test_p5_15_weights_of_every_head_and_their_average_are_distributions():
+@pytest.mark.proves("P5.15")
+def test_weights_of_every_head_and_their_average_are_distributions():
     layer, queries, keys, values = draw_heads()
     _, weights = layer(queries, keys, values)
     ones = torch.ones(B, 19, dtype=torch.float64)
@@ -405,6 +431,7 @@ def hop_scores(modules, hops):
     return each
 
 
+@pytest.mark.agrees("queries.MultiHopAttention", "definitions.queries.multi_hop")
 @pytest.mark.parametrize("transform", ["query", "context", "both", "identity"])
 @pytest.mark.parametrize("tied", [True, False])
 def test_hops_agree_with_their_definition_in_loops(transform, tied):
@@ -425,8 +452,10 @@ def test_hops_agree_with_their_definition_in_loops(transform, tied):
             np.testing.assert_allclose(ours[b, 0].detach(), theirs, atol=1e-12)
 
 
+@pytest.mark.proves("P5.16")
+@pytest.mark.proves("P5.17")
 @pytest.mark.parametrize("hops", [1, 4])
-def test_p5_16_and_p5_17_without_the_context_every_hop_is_plain_attention(hops):
+def test_without_the_context_every_hop_is_plain_attention(hops):
     layer = fresh(MultiHopAttention(3, 5, hops=hops, transform="identity"))
     with torch.no_grad():
         layer.scores[0].W_q[:, 3:] = 0  # the block that acts on the context
@@ -440,13 +469,15 @@ def test_p5_16_and_p5_17_without_the_context_every_hop_is_plain_attention(hops):
         torch.testing.assert_close(hop, wanted_weights)
 
 
-def test_p5_18_equal_values_come_out_unchanged():
+@pytest.mark.proves("P5.18")
+def test_equal_values_come_out_unchanged():
     layer = fresh(MultiHopAttention(3, 5, hops=2))
     features = tensor(B, 1, 5).expand(B, N, 5)
     torch.testing.assert_close(layer(tensor(B, 11, 3), features)[0], features[:, :1])
 
 
-def test_p5_19_tied_hops_have_as_many_parameters_as_one():
+@pytest.mark.proves("P5.19")
+def test_tied_hops_have_as_many_parameters_as_one():
     def count(hops, tied):
         return sum(p.numel() for p in MultiHopAttention(3, 5, hops, tied=tied).parameters())
 
@@ -454,7 +485,9 @@ def test_p5_19_tied_hops_have_as_many_parameters_as_one():
     assert count(5, False) == 5 * count(1, True)
 
 
-def test_p5_20_one_memory_hop_is_dot_product_attention_and_hops_agree_with_loops():
+@pytest.mark.proves("P5.20")
+@pytest.mark.agrees("queries.memory_hops", "definitions.queries.memory_hops")
+def test_one_memory_hop_is_dot_product_attention_and_hops_agree_with_loops():
     query, keys, values = tensor(1, D), tensor(N, D, seed=1), tensor(N, D, seed=2)
     updated, _ = memory_hops(query, keys, values, hops=1)
     torch.testing.assert_close(updated - query, attend(query, keys, values, scoring.dot)[0])
@@ -467,7 +500,8 @@ def test_p5_20_one_memory_hop_is_dot_product_attention_and_hops_agree_with_loops
     torch.testing.assert_close(mapped - updated, query @ H.mT - query)
 
 
-def test_p5_21_hops_do_not_see_the_order_of_the_features():
+@pytest.mark.proves("P5.21")
+def test_hops_do_not_see_the_order_of_the_features():
     layer, order = fresh(MultiHopAttention(3, 5, hops=2)), torch.randperm(N)
     question, features = tensor(B, 11, 3), tensor(B, N, 5)
     torch.testing.assert_close(layer(question, features)[0], layer(question, features[:, order])[0])
@@ -501,6 +535,7 @@ def test_choices_of_hops_that_do_not_exist_are_refused_with_the_list():
 # --- capsules ----------------------------------------------------------------------------------
 
 
+@pytest.mark.agrees("queries.CapsuleAttention", "definitions.queries.capsule")
 def test_capsules_agree_with_their_definition_in_loops():
     layer, features = fresh(CapsuleAttention(D, classes=3)), tensor(B, N, D)
     capsules, weights = layer(features, MASK)
@@ -514,7 +549,8 @@ def test_capsules_agree_with_their_definition_in_loops():
         np.testing.assert_allclose(weights[b, c].detach(), a)
 
 
-def test_p5_22_equal_queries_give_equal_contexts():
+@pytest.mark.proves("P5.22")
+def test_equal_queries_give_equal_contexts():
     layer = fresh(CapsuleAttention(D, classes=3))
     with torch.no_grad():
         layer.q.copy_(layer.q[:1].expand(3, D))
@@ -522,7 +558,9 @@ def test_p5_22_equal_queries_give_equal_contexts():
     torch.testing.assert_close(contexts, contexts[:, :1].expand(B, 3, D))
 
 
-def test_p5_23_and_p5_24_reconstructions_are_shorter_and_probabilities_independent():
+@pytest.mark.proves("P5.23")
+@pytest.mark.proves("P5.24")
+def test_reconstructions_are_shorter_and_probabilities_independent():
     capsules, _ = fresh(CapsuleAttention(D, classes=3))(tensor(B, N, D))
     r, c = capsules.reconstructions, capsules.contexts
     assert (r.norm(dim=-1) <= c.norm(dim=-1)).all()
@@ -531,7 +569,8 @@ def test_p5_23_and_p5_24_reconstructions_are_shorter_and_probabilities_independe
     assert (capsules.probabilities.sum(-1) - 1).abs().max() > 0.1
 
 
-def test_p5_25_permuting_the_classes_permutes_everything():
+@pytest.mark.proves("P5.25")
+def test_permuting_the_classes_permutes_everything():
     layer, features, order = fresh(CapsuleAttention(D, classes=3)), tensor(B, N, D), [2, 0, 1]
     wanted, _ = layer(features)
     with torch.no_grad():
@@ -542,7 +581,8 @@ def test_p5_25_permuting_the_classes_permutes_everything():
         torch.testing.assert_close(one[:, order], other)
 
 
-def test_p5_26_the_classification_loss_only_vanishes_in_the_limit():
+@pytest.mark.proves("P5.26")
+def test_the_classification_loss_only_vanishes_in_the_limit():
     targets = torch.tensor([0])
     saturated, nearly = torch.tensor([[1.0, 0.0, 0.0]]), torch.tensor([[0.99, 0.01, 0.0]])
     for form in ("paper", "code"):
@@ -550,7 +590,8 @@ def test_p5_26_the_classification_loss_only_vanishes_in_the_limit():
         assert CapsuleAttention.classification_loss(nearly, targets, form) > 0
 
 
-def test_p5_27_the_reconstruction_loss_can_reach_zero():
+@pytest.mark.proves("P5.27")
+def test_the_reconstruction_loss_can_reach_zero():
     features = torch.full((1, N, D), 2.0)
     reconstructions = torch.zeros(1, 3, D)
     reconstructions[0, 1] = 1.0  # the dot product with the mean is 10, far beyond the margin
@@ -559,6 +600,11 @@ def test_p5_27_the_reconstruction_loss_can_reach_zero():
     assert CapsuleAttention.reconstruction_loss(reconstructions, features, torch.tensor([0])) > 10
 
 
+@pytest.mark.agrees(
+    "queries.CapsuleAttention.classification_loss",
+    "definitions.queries.capsule_hinge",
+    "PyTorch",
+)
 def test_the_losses_of_paper_and_code_on_the_fixture():
     p, targets = torch.tensor([[0.9, 0.2, 0.4]]), torch.tensor([0])
     paper = CapsuleAttention.classification_loss(p, targets)
@@ -578,6 +624,10 @@ def test_the_losses_of_paper_and_code_on_the_fixture():
         CapsuleAttention.classification_loss(p, targets, form="survey")
 
 
+@pytest.mark.agrees(
+    "queries.CapsuleAttention.reconstruction_loss",
+    "definitions.queries.capsule_hinge",
+)
 def test_the_mean_in_the_reconstruction_loss_divides_by_the_true_length():
     reconstructions, features, targets = tensor(B, 3, D), tensor(B, N, D), torch.tensor([0, 2])
     masked = CapsuleAttention.reconstruction_loss(reconstructions, features, targets, MASK)
