@@ -10,7 +10,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from attn_course.definitions import features as definition
 from attn_course.features import RotatoryAttention
-from tests.features_by_hand import assert_close, by_hand, keys_and_values, shaken
+from tests.features.by_hand import assert_close, by_hand, keys_and_values, shaken
 
 N_T, N_L, N_R = 2, 3, 5
 D_F = D_T, D_L, D_R = 7, 11, 13

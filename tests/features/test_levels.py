@@ -11,7 +11,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from attn_course.definitions import features as definition
 from attn_course.features import AttentionViaAttention, HierarchicalAttention
-from tests.features_by_hand import assert_close, by_hand, keys_and_values, shaken
+from tests.features.by_hand import assert_close, by_hand, keys_and_values, shaken
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -11,7 +11,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from attn_course.definitions import features as definition
 from attn_course.features import MetaEmbedding
-from tests.features_by_hand import assert_close, shaken
+from tests.features.by_hand import assert_close, shaken
 
 N, D_E, D_T = 2, (3, 7, 5), 11  # N words, three embeddings of each
 E = len(D_E)
