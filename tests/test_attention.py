@@ -17,12 +17,14 @@ from attn_course.attention import (
     SoftmaxOutput,
     TaskModel,
     attend,
+    attend_by_scores,
     mean_feature,
 )
 from attn_course.definitions import attention as definition
 from attn_course.definitions.scoring import dot as dot_of_one_pair
+from attn_course.definitions.scoring import no_query as no_query_of_one_key
 from attn_course.definitions.scoring import times
-from attn_course.scoring import dot
+from attn_course.scoring import dot, no_query
 
 Q, K, D, D_V = 3, 7, 5, 2  # every axis its own prime: a swapped axis can't pass
 
@@ -294,6 +296,43 @@ def test_padding_changes_nothing(rng):
     )
     np.testing.assert_allclose(padded_context, context)
     np.testing.assert_allclose(padded_weights[:, :K], weights)
+
+
+# --- without a query ---------------------------------------------------------------------------
+
+
+@pytest.mark.agrees("attention.attend_by_scores", "definitions.attention.attend")
+@given(seed=seeds)
+def test_attention_by_scores_of_keys_alone_agrees_with_its_definition_in_loops(seed):
+    rng = np.random.default_rng(seed)
+    _, keys, values = draw(rng)
+    w, W, mask = rng.normal(size=7), rng.normal(size=(7, D)), rng.random(K) < 0.6
+    context, weights = attend_by_scores(no_query(keys, w, W), values, mask=mask)
+    c, a = definition.attend((), keys, values, lambda _, k: no_query_of_one_key(k, w, W), mask)
+    np.testing.assert_allclose(context, [c], rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(weights, [a], rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("broken", [0.0, np.nan, np.inf])
+def test_attend_is_attention_by_the_scores_of_its_queries_and_keys(rng, broken):
+    queries, keys, values = draw(rng, 2)
+    values[0, 2] += broken
+    mask = rng.random((2, Q, K)) < 0.5
+    for given_mask in (None, mask):
+        context, weights = attend(queries, keys, values, dot, mask=given_mask)
+        again, the_same = attend_by_scores(dot(queries, keys), values, mask=given_mask)
+        np.testing.assert_array_equal(again, context)
+        np.testing.assert_array_equal(the_same, weights)
+
+
+def test_scores_and_values_that_do_not_fit_are_refused_with_their_shapes():
+    sentence = r"scores are \(1, 3\), values are \(4, 2\), so 3 scores meet 4 values"
+    with pytest.raises(ValueError, match=sentence):
+        attend_by_scores(np.ones((1, 3)), np.ones((4, 2)))
+    with pytest.raises(ValueError, match=r"scores must be .*\(\.\.\., q, k\)"):
+        attend_by_scores(np.ones(3), np.ones((3, 2)))
+    with pytest.raises(ValueError, match="mask must be boolean"):
+        attend_by_scores(np.ones((1, 3)), np.ones((3, 2)), mask=np.ones((1, 3)))
 
 
 # --- the four models ---------------------------------------------------------------------------

@@ -65,6 +65,29 @@ def test_single_and_multi_agree_with_loops():
             np.testing.assert_allclose(many[b, i, f], total)
 
 
+@pytest.mark.agrees("dimensionality.multi_no_query", "definitions.dimensionality.multi_scores")
+@pytest.mark.agrees(
+    "dimensionality.attend_multi_by_scores", "definitions.dimensionality.attend_multi"
+)
+@pytest.mark.parametrize("bias", [True, False])
+def test_without_a_query_the_scores_of_the_keys_agree_with_loops(bias):
+    arrays, parameters, mask = draw()
+    p = {name: parameters[name] for name in ("W_d", "W_k", "b")}
+    if not bias:
+        del p["b"]
+    scores = dimensionality.multi_no_query(arrays["keys"], **p)
+    assert scores.shape == (B, 1, K, D_V)
+    rows = mask[:, :1]
+    context, weights = dimensionality.attend_multi_by_scores(scores, arrays["values"], mask=rows)
+    for b in range(B):
+        nothing = np.zeros((len(p["W_k"]), 0))  # a query of width 0 says nothing
+        e = definition.multi_scores((), arrays["keys"][b], W_q=nothing, **p)
+        np.testing.assert_allclose(scores[b, 0], e, atol=1e-12)
+        c, a = definition.attend_multi(e, arrays["values"][b], rows[b, 0])
+        np.testing.assert_allclose(context[b, 0], c, atol=1e-12)
+        np.testing.assert_allclose(weights[b, 0], a, atol=1e-12)
+
+
 def test_multi_averages_as_attend_multi_does():
     arrays, parameters, _ = draw()
     score = partial(dimensionality.multi_scores, **parameters)
@@ -188,3 +211,13 @@ def test_shapes_that_do_not_fit_are_refused_with_both_shapes():
         dimensionality.attend_multi(
             np.ones((1, 2)), np.ones((3, 2)), np.ones((3, 5)), score=lambda q, k: np.ones((1, 3, 4))
         )
+    with pytest.raises(ValueError, match=r"scores are \(1, 3, 5\), values are \(4, 5\)"):
+        dimensionality.attend_multi_by_scores(np.ones((1, 3, 5)), np.ones((4, 5)))
+    with pytest.raises(ValueError, match=r"scores must be \(\.\.\., q, k, d_v\)"):
+        dimensionality.attend_multi_by_scores(np.ones((3, 5)), np.ones((3, 5)))
+    with pytest.raises(ValueError, match="each key needs its value"):
+        dimensionality.attend_multi(
+            np.ones((1, 2)), np.ones((3, 2)), np.ones((4, 5)), score=lambda q, k: np.ones((1, 3, 5))
+        )
+    with pytest.raises(ValueError, match=r"W_k must be .*\(d_w, d_k\)"):
+        dimensionality.multi_no_query(np.ones((3, 2)), np.ones((7, 5)), np.ones((7, 4)))
