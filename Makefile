@@ -22,7 +22,7 @@ BOOK := .venv/bin/python -c 'from jupyter_book.cli.main import main; main()'
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help env book test lab test-mine check lint types contracts derived doctests exercises handout tasks bench bench-grader reproduce clean
+.PHONY: help env book test lab test-mine check lint types contracts derived doctests exercises tested handout tasks bench bench-grader reproduce clean
 
 help: ## list these words
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r word text; do \
@@ -60,6 +60,7 @@ check: lint types contracts derived doctests ## lint, types, who imports whom, d
 
 derived: env
 	@$(COURSE) release --check
+	@.venv/bin/python tools/tested.py --check
 
 lint: env
 	@$(RUN) ruff check .
@@ -76,6 +77,9 @@ doctests: env
 
 exercises: env ## write exercises/ anew from solutions/
 	@$(COURSE) release
+
+tested: env ## write book/tested.json anew from the marks of the tests
+	@.venv/bin/python tools/tested.py
 
 handout: env ## pack the exercises for learners into dist/: a zip with no solution in it
 	@$(COURSE) handout

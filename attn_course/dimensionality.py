@@ -7,6 +7,7 @@ r"""Dimensionality: one weight per value, or one for every entry of it.  (chapte
 Papers call an entry of a value a feature; elsewhere in this package a feature is a whole vector.
 
 `multi_scores` are scores of that shape; `attend_multi` scores, aligns and averages with them.
+Without a query, `multi_no_query` scores the keys alone, for `attend_multi_by_scores`.
 """
 
 from collections.abc import Callable
@@ -17,11 +18,12 @@ from attn_course._arrays import (
     require_axes,
     require_mask,
     require_shape,
+    require_values,
     shape,
 )
 from attn_course.activations import Activation, activation
 from attn_course.alignment import softmax
-from attn_course.attention import Align, attend
+from attn_course.attention import Align, attend_by_scores
 
 
 def single(weights: Array, values: Array) -> Array:
@@ -77,6 +79,29 @@ def multi_scores(
     return activation(act)(inside) @ W_d  # (..., q, k, d_w) @ (d_w, d_v) -> (..., q, k, d_v)
 
 
+def multi_no_query(
+    keys: Array, W_d: Array, W_k: Array, b: Array | None = None, act: Activation = "tanh"
+) -> Array:
+    r"""$e_l = W_d^\top \mathrm{act}(W_k k_l + b)$: `multi_scores` with the query left out.
+
+    Keys `(..., k, d_k)` give scores `(..., 1, k, d_v)`: one row, as if there were one query.
+
+    >>> import numpy as np
+    >>> one = np.ones((1, 1))
+    >>> multi_no_query(np.array([[1.0], [2.0]]), W_d=np.array([[1.0, 3.0]]), W_k=one, act="relu")
+    array([[[1., 3.],
+            [2., 6.]]])
+    """
+    namespace(keys=keys, W_d=W_d, W_k=W_k, b=b)
+    require_axes(2, "(..., k, d_k)", keys=keys)
+    require_axes(2, "(d_w, d_v)", W_d=W_d)
+    require_shape((W_d.shape[-2], keys.shape[-1]), "(d_w, d_k)", W_k=W_k)
+    inside = keys @ W_k.mT  # (..., k, d_k) -> (..., k, d_w)
+    if b is not None:
+        inside = inside + b
+    return (activation(act)(inside) @ W_d)[..., None, :, :]  # (..., k, d_v) -> (..., 1, k, d_v)
+
+
 def attend_multi(
     queries: Array,
     keys: Array,
@@ -89,26 +114,31 @@ def attend_multi(
 
     Returns the context `(..., q, d_v)` and the weights `(..., q, k, d_v)`.
     `score` returns `(..., q, k, d_v)`, such as `multi_scores` with its parameters bound; `mask`
-    broadcasts to `(..., q, k)` and holds for all entries of a value. Each entry is a head of its
-    own, with values of width 1: that is how `attend` does it.
+    broadcasts to `(..., q, k)` and is the same for all entries of a value.
     """
-    xp = namespace(queries=queries, keys=keys, values=values, mask=mask)
-    scores = score(queries, keys)
-    if scores.shape[-1] != values.shape[-1]:
+    namespace(queries=queries, keys=keys, values=values, mask=mask)
+    require_values(keys, values)
+    return attend_multi_by_scores(score(queries, keys), values, align, mask)
+
+
+def attend_multi_by_scores(
+    scores: Array, values: Array, align: Align = softmax, mask: Array | None = None
+) -> tuple[Array, Array]:
+    """Align and average by scores `(..., q, k, d_v)`, such as those of `multi_no_query`.
+
+    Each entry is a head of its own, with values of width 1: that is how `attend_by_scores` does it.
+    """
+    xp = namespace(scores=scores, values=values, mask=mask)
+    require_axes(3, "(..., q, k, d_v)", scores=scores)
+    if shape(scores)[-2:] != shape(values)[-2:]:
         raise ValueError(
             f"every entry of a value needs a score: scores are {shape(scores)}, values are "
-            f"{shape(values)}; the last axis, d_v, must agree."
+            f"{shape(values)}; the last two axes, (k, d_v), must agree."
         )
     if mask is not None:
         require_mask(mask, scores[..., 0])
         mask = xp.broadcast_to(mask, shape(scores)[:-1])[..., None, :, :]  # the same for all heads
     heads = xp.moveaxis(scores, -1, -3)  # (..., q, k, d_v) -> (..., d_v, q, k)
-    context, weights = attend(
-        queries[..., None, :, :],
-        keys[..., None, :, :],
-        values.mT[..., None],  # (..., k, d_v) -> (..., d_v, k, 1)
-        score=lambda _queries, _keys: heads,
-        align=align,
-        mask=mask,
-    )
+    columns = values.mT[..., None]  # (..., k, d_v) -> (..., d_v, k, 1)
+    context, weights = attend_by_scores(heads, columns, align, mask)
     return context[..., 0].mT, xp.moveaxis(weights, -3, -1)

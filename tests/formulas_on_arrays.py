@@ -54,8 +54,12 @@ def _contexts():
     multi_context, multi_weights = dimensionality.attend_multi(
         queries, keys, values, multi_scores, mask=mask
     )
+    alone = dimensionality.multi_no_query(keys, W_d, W_k)
     words = running_example.features()
     return {
+        "attend_by_scores": attention.attend_by_scores(scoring.dot(queries, keys), values)[0],
+        "multi_no_query": alone,
+        "attend_multi_by_scores": dimensionality.attend_multi_by_scores(alone, values)[0],
         "context": context,
         "weights": weights,
         "context of broken values": attention.attend(queries, keys, broken, mask=mask)[0],

@@ -94,6 +94,11 @@ ATTEND = {
     "attend": lambda make: (
         pairs(make) | {"values": make(B, K, D_V), "mask": make(B, 1, K, dtype=torch.bool)}
     ),
+    "attend_by_scores": lambda make: {
+        "scores": make(B, Q, K),
+        "values": make(B, K, D_V),
+        "mask": make(B, 1, K, dtype=torch.bool),
+    },
     "with_broken": lambda make: {
         "context": make(Q, D),
         "values": make(K, D),

@@ -17,12 +17,14 @@ from attn_course.attention import (
     SoftmaxOutput,
     TaskModel,
     attend,
+    attend_by_scores,
     mean_feature,
 )
 from attn_course.definitions import attention as definition
 from attn_course.definitions.scoring import dot as dot_of_one_pair
+from attn_course.definitions.scoring import no_query as no_query_of_one_key
 from attn_course.definitions.scoring import times
-from attn_course.scoring import dot
+from attn_course.scoring import dot, no_query
 
 Q, K, D, D_V = 3, 7, 5, 2  # every axis its own prime: a swapped axis can't pass
 
@@ -46,6 +48,7 @@ seeds = st.integers(0, 2**32 - 1)
 # --- agreement ---------------------------------------------------------------------------------
 
 
+@pytest.mark.agrees("attention.attend", "definitions.attention.attend")
 @given(seed=seeds, q=st.sampled_from([1, 3]), k=st.sampled_from([1, 2, 7]))
 def test_attend_agrees_with_its_definition_in_loops(seed, q, k):
     queries, keys, values = draw(np.random.default_rng(seed), q=q, k=k)
@@ -56,6 +59,7 @@ def test_attend_agrees_with_its_definition_in_loops(seed, q, k):
         np.testing.assert_allclose(weights[i], a, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.agrees("attention.attend", "definitions.attention.attend")
 @given(seed=seeds)
 def test_a_masked_attend_agrees_with_its_definition_in_loops(seed):
     rng = np.random.default_rng(seed)
@@ -68,6 +72,7 @@ def test_a_masked_attend_agrees_with_its_definition_in_loops(seed):
         np.testing.assert_allclose(weights[i], a, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.agrees("attention.attend", "PyTorch")
 def test_attend_agrees_with_pytorch_own_kernel(rng):
     queries, keys, values = (torch.from_numpy(a) for a in draw(rng, 2, 11))
     mask = torch.from_numpy(rng.random((2, 1, 1, K)) < 0.7)
@@ -124,7 +129,8 @@ def test_the_dtype_of_the_inputs_is_kept(dtype):
 # --- the numbered properties of the general module ---------------------------------------------
 
 
-def test_p0_1_permuting_keys_with_values_permutes_weights_and_keeps_the_context(rng):
+@pytest.mark.proves("P0.1")
+def test_permuting_keys_with_values_permutes_weights_and_keeps_the_context(rng):
     queries, keys, values = draw(rng)
     order = rng.permutation(K)
     context, weights = attend(queries, keys, values)
@@ -133,8 +139,9 @@ def test_p0_1_permuting_keys_with_values_permutes_weights_and_keeps_the_context(
     np.testing.assert_allclose(permuted_context, context)
 
 
+@pytest.mark.proves("P0.2")
 @given(seed=seeds)
-def test_p0_2_weights_are_a_distribution_and_the_context_stays_between_the_values(seed):
+def test_weights_are_a_distribution_and_the_context_stays_between_the_values(seed):
     queries, keys, values = draw(np.random.default_rng(seed))
     context, weights = attend(queries, keys, values)
     assert (weights > 0).all()
@@ -143,27 +150,31 @@ def test_p0_2_weights_are_a_distribution_and_the_context_stays_between_the_value
     assert (context <= values.max(0) + 1e-12).all()
 
 
-def test_p0_3_equal_keys_give_the_mean(rng):
+@pytest.mark.proves("P0.3")
+def test_equal_keys_give_the_mean(rng):
     queries, keys, values = draw(rng)
     context, weights = attend(queries, np.tile(keys[:1], (K, 1)), values)
     np.testing.assert_allclose(weights, 1 / K)
     np.testing.assert_allclose(context, np.tile(values.mean(0), (Q, 1)))
 
 
-def test_p0_4_a_single_key_takes_all_the_weight(rng):
+@pytest.mark.proves("P0.4")
+def test_a_single_key_takes_all_the_weight(rng):
     queries, keys, values = draw(rng, k=1)
     context, weights = attend(queries, keys, values)
     np.testing.assert_array_equal(weights, np.ones((Q, 1)))
     np.testing.assert_allclose(context, np.tile(values, (Q, 1)))
 
 
-def test_p0_5_equal_values_come_out_unchanged(rng):
+@pytest.mark.proves("P0.5")
+def test_equal_values_come_out_unchanged(rng):
     queries, keys, values = draw(rng)
     context, _ = attend(queries, keys, np.tile(values[:1], (K, 1)))
     np.testing.assert_allclose(context, np.tile(values[:1], (Q, 1)))
 
 
-def test_p0_6_an_affine_map_of_the_values_maps_the_context(rng):
+@pytest.mark.proves("P0.6")
+def test_an_affine_map_of_the_values_maps_the_context(rng):
     queries, keys, values = draw(rng)
     M, u = rng.normal(size=(3, D_V)), rng.normal(size=3)
     context, _ = attend(queries, keys, values)
@@ -171,7 +182,8 @@ def test_p0_6_an_affine_map_of_the_values_maps_the_context(rng):
     np.testing.assert_allclose(mapped, context @ M.T + u)
 
 
-def test_p0_7_doubling_every_pair_halves_the_weights_and_keeps_the_context(rng):
+@pytest.mark.proves("P0.7")
+def test_doubling_every_pair_halves_the_weights_and_keeps_the_context(rng):
     queries, keys, values = draw(rng)
     context, weights = attend(queries, keys, values)
     again, halves = attend(queries, np.tile(keys, (2, 1)), np.tile(values, (2, 1)))
@@ -286,9 +298,51 @@ def test_padding_changes_nothing(rng):
     np.testing.assert_allclose(padded_weights[:, :K], weights)
 
 
+# --- without a query ---------------------------------------------------------------------------
+
+
+@pytest.mark.agrees("attention.attend_by_scores", "definitions.attention.attend")
+@given(seed=seeds)
+def test_attention_by_scores_of_keys_alone_agrees_with_its_definition_in_loops(seed):
+    rng = np.random.default_rng(seed)
+    _, keys, values = draw(rng)
+    w, W, mask = rng.normal(size=7), rng.normal(size=(7, D)), rng.random(K) < 0.6
+    context, weights = attend_by_scores(no_query(keys, w, W), values, mask=mask)
+    c, a = definition.attend((), keys, values, lambda _, k: no_query_of_one_key(k, w, W), mask)
+    np.testing.assert_allclose(context, [c], rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(weights, [a], rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("broken", [0.0, np.nan, np.inf])
+def test_attend_is_attention_by_the_scores_of_its_queries_and_keys(rng, broken):
+    queries, keys, values = draw(rng, 2)
+    values[0, 2] += broken
+    mask = rng.random((2, Q, K)) < 0.5
+    for given_mask in (None, mask):
+        context, weights = attend(queries, keys, values, dot, mask=given_mask)
+        again, the_same = attend_by_scores(dot(queries, keys), values, mask=given_mask)
+        np.testing.assert_array_equal(again, context)
+        np.testing.assert_array_equal(the_same, weights)
+
+
+def test_scores_and_values_that_do_not_fit_are_refused_with_their_shapes():
+    sentence = r"scores are \(1, 3\), values are \(4, 2\), so 3 scores meet 4 values"
+    with pytest.raises(ValueError, match=sentence):
+        attend_by_scores(np.ones((1, 3)), np.ones((4, 2)))
+    with pytest.raises(ValueError, match=r"scores must be .*\(\.\.\., q, k\)"):
+        attend_by_scores(np.ones(3), np.ones((3, 2)))
+    with pytest.raises(ValueError, match="mask must be boolean"):
+        attend_by_scores(np.ones((1, 3)), np.ones((3, 2)), mask=np.ones((1, 3)))
+
+
 # --- the four models ---------------------------------------------------------------------------
 
 
+@pytest.mark.agrees(
+    "attention.TaskModel",
+    "definitions.attention.attend",
+    "definitions.attention.softmax_output",
+)
 def test_task_model_is_the_five_equations(rng):
     torch.manual_seed(0)
     n, d_x, d_f, d_k, d_v, d_y = 7, 3, 5, 2, 11, 13

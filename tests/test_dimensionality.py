@@ -34,6 +34,8 @@ def draw(seed=0):
     return arrays, parameters, rng.random((B, Q, K)) < 0.5
 
 
+@pytest.mark.agrees("dimensionality.multi_scores", "definitions.dimensionality.multi_scores")
+@pytest.mark.agrees("dimensionality.attend_multi", "definitions.dimensionality.attend_multi")
 @given(seed=seeds)
 def test_scores_contexts_and_weights_agree_with_the_definition_in_loops(seed):
     arrays, parameters, mask = draw(seed)
@@ -48,6 +50,7 @@ def test_scores_contexts_and_weights_agree_with_the_definition_in_loops(seed):
         np.testing.assert_allclose(weights[b, i], a, atol=1e-12)
 
 
+@pytest.mark.agrees("dimensionality.single", "definitions.dimensionality.single")
 def test_single_and_multi_agree_with_loops():
     arrays, _, _ = draw()
     rng = np.random.default_rng(1)
@@ -62,6 +65,29 @@ def test_single_and_multi_agree_with_loops():
             np.testing.assert_allclose(many[b, i, f], total)
 
 
+@pytest.mark.agrees("dimensionality.multi_no_query", "definitions.dimensionality.multi_scores")
+@pytest.mark.agrees(
+    "dimensionality.attend_multi_by_scores", "definitions.dimensionality.attend_multi"
+)
+@pytest.mark.parametrize("bias", [True, False])
+def test_without_a_query_the_scores_of_the_keys_agree_with_loops(bias):
+    arrays, parameters, mask = draw()
+    p = {name: parameters[name] for name in ("W_d", "W_k", "b")}
+    if not bias:
+        del p["b"]
+    scores = dimensionality.multi_no_query(arrays["keys"], **p)
+    assert scores.shape == (B, 1, K, D_V)
+    rows = mask[:, :1]
+    context, weights = dimensionality.attend_multi_by_scores(scores, arrays["values"], mask=rows)
+    for b in range(B):
+        nothing = np.zeros((len(p["W_k"]), 0))  # a query of width 0 says nothing
+        e = definition.multi_scores((), arrays["keys"][b], W_q=nothing, **p)
+        np.testing.assert_allclose(scores[b, 0], e, atol=1e-12)
+        c, a = definition.attend_multi(e, arrays["values"][b], rows[b, 0])
+        np.testing.assert_allclose(context[b, 0], c, atol=1e-12)
+        np.testing.assert_allclose(weights[b, 0], a, atol=1e-12)
+
+
 def test_multi_averages_as_attend_multi_does():
     arrays, parameters, _ = draw()
     score = partial(dimensionality.multi_scores, **parameters)
@@ -69,7 +95,8 @@ def test_multi_averages_as_attend_multi_does():
     np.testing.assert_allclose(dimensionality.multi(weights, arrays["values"]), context)
 
 
-def test_p3_1_equal_columns_are_single_dimensional_attention():
+@pytest.mark.proves("P3.1")
+def test_equal_columns_are_single_dimensional_attention():
     arrays, parameters, mask = draw()
     w = parameters["W_d"][:, 0]
     score = partial(
@@ -82,8 +109,9 @@ def test_p3_1_equal_columns_are_single_dimensional_attention():
     np.testing.assert_allclose(weights, np.repeat(wanted[..., None], D_V, axis=-1))
 
 
+@pytest.mark.proves("P3.2")
 @given(seed=seeds)
-def test_p3_2_each_entry_adds_up_to_one_over_the_keys_and_not_over_the_entries(seed):
+def test_each_entry_adds_up_to_one_over_the_keys_and_not_over_the_entries(seed):
     arrays, parameters, _ = draw(seed)
     score = partial(dimensionality.multi_scores, **parameters)
     _, weights = dimensionality.attend_multi(**arrays, score=score)
@@ -91,7 +119,8 @@ def test_p3_2_each_entry_adds_up_to_one_over_the_keys_and_not_over_the_entries(s
     assert np.abs(weights.sum(-1) - 1).max() > 0.1
 
 
-def test_p3_3_each_coordinate_stays_between_its_values_but_the_context_may_leave_the_hull():
+@pytest.mark.proves("P3.3")
+def test_each_coordinate_stays_between_its_values_but_the_context_may_leave_the_hull():
     values = np.array([[0.0, 1.0], [1.0, 0.0]])  # the hull is the segment x + y = 1
     scores = np.array([[[0.0, 9.0], [9.0, 0.0]]])
     context, _ = dimensionality.attend_multi(
@@ -102,7 +131,8 @@ def test_p3_3_each_coordinate_stays_between_its_values_but_the_context_may_leave
     assert context.sum() > 1.9
 
 
-def test_p3_4_it_is_one_head_per_entry():
+@pytest.mark.proves("P3.4")
+def test_it_is_one_head_per_entry():
     arrays, parameters, mask = draw()
     score = partial(dimensionality.multi_scores, **parameters)
     context, _ = dimensionality.attend_multi(**arrays, score=score, mask=mask)
@@ -181,3 +211,13 @@ def test_shapes_that_do_not_fit_are_refused_with_both_shapes():
         dimensionality.attend_multi(
             np.ones((1, 2)), np.ones((3, 2)), np.ones((3, 5)), score=lambda q, k: np.ones((1, 3, 4))
         )
+    with pytest.raises(ValueError, match=r"scores are \(1, 3, 5\), values are \(4, 5\)"):
+        dimensionality.attend_multi_by_scores(np.ones((1, 3, 5)), np.ones((4, 5)))
+    with pytest.raises(ValueError, match=r"scores must be \(\.\.\., q, k, d_v\)"):
+        dimensionality.attend_multi_by_scores(np.ones((3, 5)), np.ones((3, 5)))
+    with pytest.raises(ValueError, match="each key needs its value"):
+        dimensionality.attend_multi(
+            np.ones((1, 2)), np.ones((3, 2)), np.ones((4, 5)), score=lambda q, k: np.ones((1, 3, 5))
+        )
+    with pytest.raises(ValueError, match=r"W_k must be .*\(d_w, d_k\)"):
+        dimensionality.multi_no_query(np.ones((3, 2)), np.ones((7, 5)), np.ones((7, 4)))

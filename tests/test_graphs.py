@@ -77,6 +77,7 @@ def layer_by_hand(layer, features, edges, edge_features=None, act="elu"):
 # --- the functions -----------------------------------------------------------------------------
 
 
+@pytest.mark.agrees("graphs.segment_softmax", "definitions.graphs.segment_softmax")
 @given(seed=seeds, n=st.sampled_from([1, 2, 5]), e=st.sampled_from([1, 3, 17]))
 @settings(max_examples=30)
 def test_segment_softmax_agrees_with_its_definition_in_loops(seed, n, e):
@@ -93,6 +94,7 @@ def test_segment_softmax_of_one_segment_is_pytorch_softmax():
     torch.testing.assert_close(weights, torch.softmax(scores, dim=-1))
 
 
+@pytest.mark.agrees("graphs.graph_attention", "definitions.graphs.graph_attention")
 @given(seed=seeds)
 @settings(max_examples=30)
 def test_graph_attention_agrees_with_its_definition_in_loops(seed):
@@ -184,6 +186,16 @@ def test_self_loops_are_added_once():
 # --- the layers --------------------------------------------------------------------------------
 
 
+@pytest.mark.agrees(
+    "graphs.GAT",
+    "definitions.graphs.gat_score",
+    "definitions.graphs.graph_attention",
+)
+@pytest.mark.agrees(
+    "graphs.GATv2",
+    "definitions.graphs.gatv2_score",
+    "definitions.graphs.graph_attention",
+)
 @pytest.mark.parametrize("kind", LAYERS)
 @pytest.mark.parametrize("combine", ["concat", "average"])
 @pytest.mark.parametrize("d_e", [None, D_E])
@@ -205,6 +217,7 @@ def geometric():
         return import_module("torch_geometric.nn")
 
 
+@pytest.mark.agrees("graphs.GAT", "PyTorch Geometric")
 @pytest.mark.parametrize("combine", ["concat", "average"])
 @pytest.mark.parametrize("d_e", [None, D_E])
 def test_gat_agrees_with_pytorch_geometric(geometric, combine, d_e):
@@ -228,6 +241,7 @@ def test_gat_agrees_with_pytorch_geometric(geometric, combine, d_e):
     assert_equal_to_theirs(ours, theirs, d_e)
 
 
+@pytest.mark.agrees("graphs.GATv2", "PyTorch Geometric")
 @pytest.mark.parametrize("combine", ["concat", "average"])
 @pytest.mark.parametrize("d_e", [None, D_E])
 def test_gatv2_agrees_with_pytorch_geometric(geometric, combine, d_e):
@@ -292,15 +306,17 @@ def rankings(layer, features):
     return weights[0].unflatten(-1, (len(features), -1)).argsort(dim=-1)
 
 
+@pytest.mark.proves("P7.1")
 @given(seed=seeds)
 @settings(max_examples=20)
-def test_p7_1_all_nodes_of_gat_rank_their_neighbours_alike(seed):
+def test_all_nodes_of_gat_rank_their_neighbours_alike(seed):
     torch.manual_seed(seed)
     order = rankings(GAT(D_F, D_HEAD).double(), tensor(N, D_F, seed=seed))
     assert (order == order[0]).all()
 
 
-def test_p7_1_nodes_of_gatv2_can_rank_their_neighbours_differently():
+@pytest.mark.proves("P7.1")
+def test_nodes_of_gatv2_can_rank_their_neighbours_differently():
     different = 0
     for seed in range(10):
         torch.manual_seed(seed)
@@ -309,10 +325,11 @@ def test_p7_1_nodes_of_gatv2_can_rank_their_neighbours_differently():
     assert different >= 8
 
 
+@pytest.mark.proves("P7.2")
 @pytest.mark.parametrize("kind", LAYERS)
 @given(seed=seeds)
 @settings(max_examples=10)
-def test_p7_2_new_names_for_the_nodes_rename_the_output(kind, seed):
+def test_new_names_for_the_nodes_rename_the_output(kind, seed):
     layer, edges, features = fresh(kind, heads=HEADS), some_edges(seed), tensor(N, D_F, seed=seed)
     name = torch.from_numpy(np.random.default_rng(seed).permutation(N))  # old name -> new name
     renamed = torch.empty_like(features)
@@ -333,7 +350,8 @@ def test_the_order_of_the_edges_does_not_matter(kind):
     torch.testing.assert_close(shuffled_weights, weights[..., order])
 
 
-def test_p7_3_a_complete_graph_with_self_loops_and_the_dot_score_is_self_attention():
+@pytest.mark.proves("P7.3")
+def test_a_complete_graph_with_self_loops_and_the_dot_score_is_self_attention():
     x = tensor(HEADS, N, D_F)
     edges = complete(N)
     scores = dot(x, x)[:, edges[0], edges[1]]
@@ -343,7 +361,8 @@ def test_p7_3_a_complete_graph_with_self_loops_and_the_dot_score_is_self_attenti
     torch.testing.assert_close(weights.unflatten(-1, (N, N)), wanted_weights)
 
 
-def test_p7_3_on_any_graph_each_node_is_one_masked_query():
+@pytest.mark.proves("P7.3")
+def test_on_any_graph_each_node_is_one_masked_query():
     x, edges = tensor(N, D_F), with_self_loops(some_edges().unique(dim=1), N)
     contexts, _ = graph_attention(dot(x, x)[edges[0], edges[1]], edges, x)
     pairs = set(map(tuple, edges.T.tolist()))
@@ -353,8 +372,9 @@ def test_p7_3_on_any_graph_each_node_is_one_masked_query():
         np.testing.assert_allclose(contexts[i], wanted)
 
 
+@pytest.mark.proves("P7.4")
 @pytest.mark.parametrize("kind", LAYERS)
-def test_p7_4_without_a_score_vector_neighbours_are_averaged(kind):
+def test_without_a_score_vector_neighbours_are_averaged(kind):
     layer = fresh(kind, act="identity")
     vectors = (layer.a_1, layer.a_2) if kind == "GAT" else (layer.a,)
     for vector in vectors:
@@ -371,8 +391,9 @@ def test_p7_4_without_a_score_vector_neighbours_are_averaged(kind):
         )
 
 
+@pytest.mark.proves("P7.5")
 @pytest.mark.parametrize("kind", LAYERS)
-def test_p7_5_an_isolated_node_gets_nothing_and_with_a_self_loop_itself(kind):
+def test_an_isolated_node_gets_nothing_and_with_a_self_loop_itself(kind):
     layer, features = fresh(kind, act="identity"), tensor(N, D_F).requires_grad_()
     edges = some_edges()  # leaves the last node alone
     output, weights = layer(features, edges)

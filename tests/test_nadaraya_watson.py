@@ -39,6 +39,8 @@ def curve():
 # --- agreement ---------------------------------------------------------------------------------
 
 
+@pytest.mark.agrees("nadaraya_watson.weights", "definitions.nadaraya_watson.weights")
+@pytest.mark.agrees("nadaraya_watson.regress", "definitions.nadaraya_watson.regress")
 @given(seed=seeds, w=st.floats(-3, 3), kernel=st.sampled_from(KERNEL_NAMES), masked=st.booleans())
 def test_weights_and_predictions_agree_with_the_definition_in_loops(seed, w, kernel, masked):
     rng = np.random.default_rng(seed)
@@ -57,6 +59,7 @@ def test_weights_and_predictions_agree_with_the_definition_in_loops(seed, w, ker
         np.testing.assert_allclose(predictions[i], f, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.agrees("nadaraya_watson.weights", "scikit-learn")
 def test_gaussian_weights_are_scikit_learns_rbf_kernel_normalised(rng):
     queries, keys = rng.normal(size=5), rng.normal(size=11)
     kernel = rbf_kernel(queries[:, None], keys[:, None], gamma=0.5 * 1.7**2)
@@ -64,6 +67,10 @@ def test_gaussian_weights_are_scikit_learns_rbf_kernel_normalised(rng):
     np.testing.assert_allclose(nw.weights(queries, keys, w=1.7), theirs)
 
 
+@pytest.mark.agrees("nadaraya_watson.gaussian", "definitions.nadaraya_watson.gaussian")
+@pytest.mark.agrees("nadaraya_watson.boxcar", "definitions.nadaraya_watson.boxcar")
+@pytest.mark.agrees("nadaraya_watson.triangular", "definitions.nadaraya_watson.triangular")
+@pytest.mark.agrees("nadaraya_watson.epanechnikov", "definitions.nadaraya_watson.epanechnikov")
 @pytest.mark.parametrize("kernel", KERNEL_NAMES)
 def test_kernels_agree_with_the_definition_on_a_grid(kernel):
     grid = np.linspace(-2, 2, 41)
@@ -167,6 +174,7 @@ def test_the_data_have_noise_of_the_stated_standard_deviation():
 # --- gradients ---------------------------------------------------------------------------------
 
 
+@pytest.mark.agrees("nadaraya_watson.loss_gradient", "definitions.nadaraya_watson.loss_gradient")
 @given(seed=seeds, w=st.floats(0.1, 5), leave_one_out=st.booleans())
 def test_the_closed_form_gradient_agrees_with_the_loops_and_with_autograd(seed, w, leave_one_out):
     rng = np.random.default_rng(seed)
@@ -207,15 +215,17 @@ def test_the_module_trains_as_the_closed_form_does(curve):
 # --- properties --------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("P8.1")
 @given(seed=seeds, w=st.floats(0, 10))
-def test_p8_1_the_loss_is_even_in_w_and_flat_at_zero(seed, w):
+def test_the_loss_is_even_in_w_and_flat_at_zero(seed, w):
     rng = np.random.default_rng(seed)
     x, y = rng.uniform(0, 5, 7), rng.normal(size=7)
     assert nw.loss(x, y, w) == pytest.approx(nw.loss(x, y, -w))
     assert nw.loss_gradient(x, y, 0.0) == 0
 
 
-def test_p8_2_small_w_averages_and_large_w_takes_the_nearest(rng):
+@pytest.mark.proves("P8.2")
+def test_small_w_averages_and_large_w_takes_the_nearest(rng):
     keys, values = np.array([0.0, 1.0, 3.0, 3.0]), rng.normal(size=4)
     queries = np.array([0.1, 2.9])
     np.testing.assert_allclose(nw.regress(queries, keys, values, 0.0), [values.mean()] * 2)
@@ -223,13 +233,15 @@ def test_p8_2_small_w_averages_and_large_w_takes_the_nearest(rng):
     np.testing.assert_allclose(nearest, [values[0], values[2:].mean()])  # a tie is shared
 
 
-def test_p8_2_leave_one_out_at_w_zero_is_the_mean_of_the_others(rng):
+@pytest.mark.proves("P8.2")
+def test_leave_one_out_at_w_zero_is_the_mean_of_the_others(rng):
     y = rng.normal(size=5)
     predictions = nw.regress(np.arange(5.0), np.arange(5.0), y, 0.0, nw.leave_one_out_mask(5))
     np.testing.assert_allclose(predictions, [np.delete(y, i).mean() for i in range(5)])
 
 
-def test_p8_3_w_one_is_the_estimator_without_a_parameter(rng):
+@pytest.mark.proves("P8.3")
+def test_w_one_is_the_estimator_without_a_parameter(rng):
     queries, keys = rng.normal(size=3), rng.normal(size=7)
     np.testing.assert_allclose(nw.weights(queries, keys), nw.weights(queries, keys, w=1.0))
     loops = [definition.weights(q, keys) for q in queries]

@@ -50,6 +50,7 @@ def in_blocks(scores, values, block):
 # --- one pass ----------------------------------------------------------------------------------
 
 
+@pytest.mark.agrees("scale.online_softmax", "definitions.scale.online_softmax")
 @given(seed=seeds, block=blocks)
 @settings(max_examples=30)
 def test_online_softmax_agrees_with_its_definition_in_loops(seed, block):
@@ -99,6 +100,7 @@ def test_online_softmax_without_blocks_says_so():
 # --- blocks of queries and keys ----------------------------------------------------------------
 
 
+@pytest.mark.agrees("scale.blockwise_attention", "definitions.attention.attend")
 @given(seed=seeds, q=st.sampled_from([1, 7]), k=st.sampled_from([1, 11]), block=blocks)
 @settings(max_examples=30)
 def test_blockwise_attention_agrees_with_its_definition_in_loops(seed, q, k, block):
@@ -109,6 +111,7 @@ def test_blockwise_attention_agrees_with_its_definition_in_loops(seed, q, k, blo
         np.testing.assert_allclose(contexts[i], wanted, atol=1e-12)
 
 
+@pytest.mark.agrees("scale.blockwise_attention", "definitions.attention.attend")
 @given(seed=seeds, block=blocks)
 @settings(max_examples=30)
 def test_masked_blockwise_attention_agrees_with_its_definition_in_loops(seed, block):
@@ -125,6 +128,7 @@ def test_masked_blockwise_attention_agrees_with_its_definition_in_loops(seed, bl
         np.testing.assert_allclose(contexts[i], wanted, atol=1e-12)
 
 
+@pytest.mark.agrees("scale.blockwise_attention", "PyTorch")
 @pytest.mark.parametrize("block", [2, 5, 1024])
 def test_blockwise_attention_agrees_with_pytorch_own_kernel(block):
     queries, keys, values = draw(B, 3)
@@ -240,6 +244,7 @@ def test_gradcheck_of_blockwise_attention():
     )
 
 
+@pytest.mark.agrees("scale.blockwise_attention", "PyTorch")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 def test_half_precision_is_as_good_as_a_single_sum_of_single_precision(dtype):
     queries, keys, values = (x.to(dtype) for x in draw(q=5, k=2003))
@@ -300,8 +305,10 @@ def test_a_bad_input_gets_a_sentence_that_helps(change, sentence):
 # --- the cache ---------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("P9.5")
+@pytest.mark.agrees("scale.KeyValueCache", "PyTorch")
 @pytest.mark.parametrize("steps", [[1] * K, [4, 1, 1, 5], [11], [2, 0, 9]])
-def test_p9_5_cached_steps_equal_the_full_causal_pass(steps):
+def test_cached_steps_equal_the_full_causal_pass(steps):
     x, keys, values = draw(B, q=K)
     wanted = scaled_dot_product_attention(x, keys, values, is_causal=True)
     cache, start, contexts = KeyValueCache(), 0, []
@@ -352,6 +359,7 @@ def test_a_cache_refuses_what_does_not_fit():
 # --- fewer keys and values ---------------------------------------------------------------------
 
 
+@pytest.mark.agrees("scale.grouped_query_attention", "definitions.scale.grouped_query", "PyTorch")
 @pytest.mark.parametrize("groups", [1, 2, 3, 6])
 def test_grouped_queries_agree_with_loops_and_pytorch_own_kernel(groups):
     queries = tensor(B, 6, Q, D)
@@ -395,6 +403,7 @@ def test_heads_that_do_not_divide_are_refused():
 # --- no softmax --------------------------------------------------------------------------------
 
 
+@pytest.mark.agrees("scale.linear_attention", "definitions.scale.linear_attention")
 @given(seed=seeds, causal=st.booleans())
 @settings(max_examples=30)
 def test_linear_attention_agrees_with_its_definition_in_loops(seed, causal):

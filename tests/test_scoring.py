@@ -99,6 +99,18 @@ def as_torch(p, dtype=torch.float64):
     return {name: torch.as_tensor(array).to(dtype) for name, array in p.items()}
 
 
+@pytest.mark.agrees("scoring.dot", "definitions.scoring.dot")
+@pytest.mark.agrees("scoring.scaled_dot", "definitions.scoring.scaled_dot")
+@pytest.mark.agrees("scoring.additive", "definitions.scoring.additive")
+@pytest.mark.agrees("scoring.general", "definitions.scoring.general")
+@pytest.mark.agrees("scoring.biased_general", "definitions.scoring.biased_general")
+@pytest.mark.agrees("scoring.activated_general", "definitions.scoring.activated_general")
+@pytest.mark.agrees(
+    "scoring.similarity",
+    "definitions.scoring.cosine",
+    "definitions.scoring.euclidean",
+    "definitions.scoring.squared_euclidean",
+)
 @pytest.mark.parametrize("name", SCORES)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_score_agrees_with_its_definition_in_loops(name, seed):
@@ -147,6 +159,7 @@ def test_a_score_can_be_handed_to_attend(name, rng):
     np.testing.assert_allclose(weights.sum(-1), 1)
 
 
+@pytest.mark.agrees("scoring.similarity", "scikit-learn")
 def test_similarities_agree_with_scikit_learn(rng):
     queries, keys = rng.normal(size=(Q, D_Q)), rng.normal(size=(K, D_Q))
     cosine = scoring.similarity(queries, keys, scale=2.5)
@@ -158,7 +171,8 @@ def test_similarities_agree_with_scikit_learn(rng):
 # --- the numbered properties -------------------------------------------------------------------
 
 
-def test_p1_1_general_with_the_identity_is_dot_and_with_a_scaled_one_is_scaled(rng):
+@pytest.mark.proves("P1.1")
+def test_general_with_the_identity_is_dot_and_with_a_scaled_one_is_scaled(rng):
     queries, keys = rng.normal(size=(Q, D_Q)), rng.normal(size=(K, D_Q))
     identity = np.eye(D_Q)
     np.testing.assert_allclose(scoring.general(queries, keys, identity), scoring.dot(queries, keys))
@@ -167,7 +181,8 @@ def test_p1_1_general_with_the_identity_is_dot_and_with_a_scaled_one_is_scaled(r
     )
 
 
-def test_p1_2_without_bias_and_activation_the_general_family_is_one(rng):
+@pytest.mark.proves("P1.2")
+def test_without_bias_and_activation_the_general_family_is_one(rng):
     p = draw(rng)
     plain = scoring.general(p["queries"], p["keys"], p["W"])
     biased = scoring.biased_general(p["queries"], p["keys"], p["W"], np.zeros(D_K))
@@ -176,8 +191,9 @@ def test_p1_2_without_bias_and_activation_the_general_family_is_one(rng):
     np.testing.assert_allclose(activated, plain)
 
 
+@pytest.mark.proves("P1.3")
 @pytest.mark.parametrize(("act", "dead"), [("identity", True), ("tanh", False)])
-def test_p1_3_the_scalar_bias_is_dead_exactly_when_nothing_bends_it(act, dead, rng):
+def test_the_scalar_bias_is_dead_exactly_when_nothing_bends_it(act, dead, rng):
     p = as_torch(draw(rng))
     b = torch.tensor(0.3, dtype=torch.float64, requires_grad=True)
     weights = softmax(scoring.activated_general(p["queries"], p["keys"], p["W"] / 10, b, act))
@@ -185,7 +201,8 @@ def test_p1_3_the_scalar_bias_is_dead_exactly_when_nothing_bends_it(act, dead, r
     assert (abs(b.grad.item()) < 1e-12) == dead
 
 
-def test_p1_3_the_vector_bias_of_biased_general_is_alive(rng):
+@pytest.mark.proves("P1.3")
+def test_the_vector_bias_of_biased_general_is_alive(rng):
     p = as_torch(draw(rng))
     b = torch.zeros(D_K, dtype=torch.float64, requires_grad=True)
     weights = softmax(scoring.biased_general(p["queries"], p["keys"], p["W"] / 10, b))
@@ -193,20 +210,23 @@ def test_p1_3_the_vector_bias_of_biased_general_is_alive(rng):
     assert b.grad.abs().min() > 1e-6
 
 
-def test_p1_4_tanh_caps_the_weights_of_activated_general(rng):
+@pytest.mark.proves("P1.4")
+def test_tanh_caps_the_weights_of_activated_general(rng):
     p = draw(rng)
     weights = softmax(scoring.activated_general(p["queries"], p["keys"], 1e6 * p["W"]))
     assert weights.max() <= e**2 / (e**2 + K - 1) + 1e-12
     assert (weights.max(-1) / weights.min(-1) <= e**2 + 1e-9).all()  # within each row
 
 
-def test_p1_4_additive_scores_stay_within_the_sum_of_its_weights(rng):
+@pytest.mark.proves("P1.4")
+def test_additive_scores_stay_within_the_sum_of_its_weights(rng):
     p = draw(rng)
     scores = scoring.additive(p["queries"], p["keys"], p["w"], 1e6 * p["W_q"], p["W_k"])
     assert np.abs(scores).max() <= np.abs(p["w"]).sum() + 1e-9
 
 
-def test_p1_5_additive_with_a_constant_query_is_the_form_without_a_query(rng):
+@pytest.mark.proves("P1.5")
+def test_additive_with_a_constant_query_is_the_form_without_a_query(rng):
     p = draw(rng)
     queries = np.broadcast_to(p["queries"][:1, :1], (B, 1, D_Q))
     additive = scoring.additive(queries, p["keys"], p["w"], p["W_q"], p["W_k"], p["b_w"])
@@ -214,6 +234,7 @@ def test_p1_5_additive_with_a_constant_query_is_the_form_without_a_query(rng):
     np.testing.assert_allclose(additive, scoring.no_query(p["keys"], p["w"], p["W_k"], bias))
 
 
+@pytest.mark.agrees("scoring.no_query", "definitions.scoring.no_query")
 def test_no_query_agrees_with_its_definition_in_loops(rng):
     p = draw(rng)
     for bias in (None, p["b_w"]):
@@ -222,8 +243,9 @@ def test_no_query_agrees_with_its_definition_in_loops(rng):
         np.testing.assert_allclose(scores[:, 0], wanted)
 
 
+@pytest.mark.proves("P1.6")
 @given(stretch=st.floats(0.01, 100))
-def test_p1_6_cosine_ignores_length(stretch):
+def test_cosine_ignores_length(stretch):
     p = draw(np.random.default_rng(0))
     keys = p["same"].copy()
     keys[:, 2] *= stretch
@@ -234,6 +256,7 @@ def test_p1_6_cosine_ignores_length(stretch):
     )
 
 
+@pytest.mark.proves("P1.6")
 @pytest.mark.parametrize(
     ("dtype", "size"),
     [
@@ -246,7 +269,7 @@ def test_p1_6_cosine_ignores_length(stretch):
         (torch.float64, 1e-170),
     ],
 )
-def test_p1_6_cosine_ignores_lengths_whose_square_no_number_holds(dtype, size):
+def test_cosine_ignores_lengths_whose_square_no_number_holds(dtype, size):
     signs = torch.ones(2, 61, dtype=dtype)
     signs[1, 7:] = -1
     wanted = torch.tensor([[1.0, -47 / 61], [-47 / 61, 1.0]])
@@ -254,7 +277,8 @@ def test_p1_6_cosine_ignores_lengths_whose_square_no_number_holds(dtype, size):
     torch.testing.assert_close(cosine.float(), wanted, atol=0.01, rtol=0)
 
 
-def test_p1_6_a_zero_vector_has_cosine_zero_and_a_finite_gradient():
+@pytest.mark.proves("P1.6")
+def test_a_zero_vector_has_cosine_zero_and_a_finite_gradient():
     queries = torch.zeros(1, 3, requires_grad=True)
     scores = scoring.similarity(queries, torch.eye(3))
     scores.sum().backward()
@@ -270,14 +294,16 @@ def test_euclidean_has_a_finite_gradient_where_query_and_key_coincide():
     assert (points.grad == 0).all()
 
 
-def test_p1_7_a_long_query_picks_the_best_key_and_a_short_one_none(rng):
+@pytest.mark.proves("P1.7")
+def test_a_long_query_picks_the_best_key_and_a_short_one_none(rng):
     queries = np.array([[1.0, 0.0]])
     keys = np.array([[2.0, 5.0], [2.0, -1.0], [1.0, 9.0]])
     np.testing.assert_allclose(softmax(scoring.dot(1e4 * queries, keys)), [[0.5, 0.5, 0]])
     np.testing.assert_allclose(softmax(scoring.dot(1e-9 * queries, keys)), [[1 / 3] * 3])
 
 
-def test_p1_8_general_has_a_gauge_freedom(rng):
+@pytest.mark.proves("P1.8")
+def test_general_has_a_gauge_freedom(rng):
     p = draw(rng)
     M = rng.normal(size=(D_K, D_K))
     gauged = scoring.general(p["queries"], p["keys"] @ M.T, np.linalg.inv(M).T @ p["W"])

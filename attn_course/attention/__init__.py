@@ -3,7 +3,9 @@ r"""The general attention model: score, align, average.  (chapter 0)
 Equations (1)–(5) of the survey, in rows: queries `(..., q, d_q)`, keys `(..., k, d_k)`,
 values `(..., k, d_v)`, scores and weights `(..., q, k)`, contexts `(..., q, d_v)`.
 
-- `attend` is equations (2)–(4), for arrays of any library. Everything else calls it.
+- `attend` is equations (2)–(4), for arrays of any library.
+- `attend_by_scores` is equations (3)–(4): attention without a query. Everything else calls one of
+  the two.
 - `mean_feature` is what attention with equal weights gives: the query of several mechanisms.
 - `AttentionModel` adds equation (1), the keys and values made from features.
 - `TaskModel` puts the four models together: features, query, attention, output.
@@ -12,7 +14,14 @@ values `(..., k, d_v)`, scores and weights `(..., q, k)`, contexts `(..., q, d_v
 
 from typing import TYPE_CHECKING
 
-from attn_course.attention.context import Align, Score, attend, mean_feature, with_broken
+from attn_course.attention.context import (
+    Align,
+    Score,
+    attend,
+    attend_by_scores,
+    mean_feature,
+    with_broken,
+)
 
 __all__ = [
     "Align",
@@ -21,6 +30,7 @@ __all__ = [
     "SoftmaxOutput",
     "TaskModel",
     "attend",
+    "attend_by_scores",
     "mean_feature",
     "with_broken",
 ]

@@ -48,7 +48,32 @@ def attend(
     require_axes(2, "(..., k, d_k)", keys=keys)
     require_axes(2, "(..., k, d_v)", values=values)
     require_values(keys, values)
-    scores = score(queries, keys)  # (..., q, k)
+    return attend_by_scores(score(queries, keys), values, align, mask)
+
+
+def attend_by_scores(
+    scores: Array, values: Array, align: Align = softmax, mask: Array | None = None
+) -> tuple[Array, Array]:
+    r"""$a = \mathrm{align}(e)$, $c = \sum_l a_l v_l$: survey (3)–(4), from scores `(..., q, k)`.
+
+    This is attention without a query: the scores come from the keys alone, one row `(..., 1, k)`,
+    as `scoring.no_query` returns it, or from anything else that is not a pair of query and key.
+
+    >>> import numpy as np
+    >>> keys, values = np.array([[0.0], [0.0]]), np.array([[1.0], [3.0]])
+    >>> context, weights = attend_by_scores(keys.mT, values)  # the score of a key is its only entry
+    >>> weights, context
+    (array([[0.5, 0.5]]), array([[2.]]))
+    """
+    namespace(scores=scores, values=values, mask=mask)
+    require_axes(2, "(..., q, k)", scores=scores)
+    require_axes(2, "(..., k, d_v)", values=values)
+    if scores.shape[-1] != values.shape[-2]:
+        raise ValueError(
+            f"each value needs a score: scores are {shape(scores)}, values are {shape(values)}, "
+            f"so {scores.shape[-1]} scores meet {values.shape[-2]} values. "
+            "The last axis of the scores must be as long as the axis k of the values."
+        )
     if mask is None:
         weights = align(scores)
     else:

@@ -4,14 +4,14 @@ An `Input` turns features and a mask into a `FeatureSet` whose padding is 0, so 
 stands there, NaN included, can reach a mean, a score, or the gradient of a parameter.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from attn_course._arrays import shape
-from attn_course.attention import Align, Score, attend
+from attn_course.attention import Align, Score, attend, attend_by_scores
 
 
 class FeatureSet(NamedTuple):
@@ -88,8 +88,7 @@ def require_feature_mask(mask: Tensor, wanted: tuple[int, ...], name: str) -> No
 
 def look(queries: Tensor, at: FeatureSet, score: Score, align: Align) -> tuple[Tensor, Tensor]:
     """Attend with queries `(..., q, d_q)`: contexts `(..., q, d_v)`, weights `(..., q, n)`."""
-    mask = None if at.mask is None else at.mask[..., None, :]  # the same for every query
-    return attend(queries, at.keys, at.values, score, align, mask)
+    return attend(queries, at.keys, at.values, score, align, _for_every_query(at.mask))
 
 
 def ask(query: Tensor, at: FeatureSet, score: Score, align: Align) -> tuple[Tensor, Tensor]:
@@ -104,13 +103,15 @@ def ask(query: Tensor, at: FeatureSet, score: Score, align: Align) -> tuple[Tens
     return context[..., 0, :], weights[..., 0, :]
 
 
-def summarise(
-    at: FeatureSet, score: Callable[[Tensor], Tensor], align: Align
-) -> tuple[Tensor, Tensor]:
-    """Attend without a query: `score` takes the keys alone and returns `(..., 1, n)`."""
-    # `attend` wants a query to hand on; any will do, as the score does not read it.
-    context, weights = look(at.keys[..., :1, :], at, lambda _, keys: score(keys), align)
+def summarise(at: FeatureSet, scores: Tensor, align: Align) -> tuple[Tensor, Tensor]:
+    """Attend without a query, by scores `(..., 1, n)`: context `(..., d_v)`, weights `(..., n)`."""
+    context, weights = attend_by_scores(scores, at.values, align, _for_every_query(at.mask))
     return context[..., 0, :], weights[..., 0, :]
+
+
+def _for_every_query(mask: Tensor | None) -> Tensor | None:
+    """Return the mask of features with an axis of queries: it is the same for each of them."""
+    return None if mask is None else mask[..., None, :]
 
 
 def joined(*vectors: Tensor) -> Tensor:

@@ -79,7 +79,7 @@ class AlternatingCoAttention(nn.Module):
     ) -> tuple[Tensor, dict[str, Tensor] | None]:
         """Return the output and the weights `a_0`, `a_1`, `a_2`."""
         first, second = self.input_1(features_1, mask_1), self.input_2(features_2, mask_2)
-        c_0, a_0 = summarise(first, self.score_0, self.align)  # (..., d_v1)
+        c_0, a_0 = summarise(first, self.score_0(first.keys), self.align)  # (..., d_v1)
         c_2, a_2 = ask(c_0, second, self.score_2, self.align)  # (..., d_v2)
         c_1, a_1 = ask(c_2, first, self.score_1, self.align)  # (..., d_v1)
         weights = {"a_0": a_0, "a_1": a_1, "a_2": a_2}

@@ -141,11 +141,13 @@ class HierarchicalAttention(nn.Module):
                 "For a single sentence write words[None]."
             )
         at_words = self.words(words, mask)
-        sentences, a_S = summarise(at_words, self.score_S, self.align)  # (..., s, d_v)
+        e_S = self.score_S(at_words.keys)  # (..., s, 1, n)
+        sentences, a_S = summarise(at_words, e_S, self.align)  # (..., s, d_v)
         # A sentence is real when a word of it is.
         sentence_mask = None if at_words.mask is None else at_words.mask.any(-1)  # (..., s)
         if self.sentence_encoder is not None:
             sentences = self.sentence_encoder(sentences, sentence_mask)
         at_sentences = self.sentences(sentences, sentence_mask)
-        document, a_D = summarise(at_sentences, self.score_D, self.align)  # (..., d_v_document)
+        e_D = self.score_D(at_sentences.keys)  # (..., 1, s)
+        document, a_D = summarise(at_sentences, e_D, self.align)  # (..., d_v_document)
         return document, {"a_S": a_S, "a_D": a_D} if need_weights else None

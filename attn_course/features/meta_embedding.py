@@ -85,10 +85,11 @@ class MetaEmbedding(nn.Module):
         features = torch.stack(torch.broadcast_tensors(*mapped), dim=-2)  # (..., E, d_t)
         states = features if self.encoder is None else self.encoder(features)
         align = gate if self.weighting == "gate" else softmax
-        x, weights = summarise(FeatureSet(features, states, features, mask), self._score, align)
+        at = FeatureSet(features, states, features, mask)
+        x, weights = summarise(at, self._scores(states), align)
         return x, weights if need_weights else None
 
-    def _score(self, states: Tensor) -> Tensor:
+    def _scores(self, states: Tensor) -> Tensor:
         """Return scores `(..., 1, E)`."""
         if self.weighting == "uniform":
             return states.new_zeros(*states.shape[:-2], 1, states.shape[-2])

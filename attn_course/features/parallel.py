@@ -117,9 +117,8 @@ class ParallelCoAttention(nn.Module):
         A = self.affinity_matrix(first.keys, second.keys)  # (..., n_1, n_2)
         scores = self._projected if self.scores == "projected" else _best
         e_1, e_2 = scores(A, first, second)
-        # The scores of a side come from both inputs at once, so `attend` is given them ready.
-        c_1, a_1 = summarise(first, lambda _: e_1[..., None, :], self.align)
-        c_2, a_2 = summarise(second, lambda _: e_2[..., None, :], self.align)
+        c_1, a_1 = summarise(first, e_1[..., None, :], self.align)
+        c_2, a_2 = summarise(second, e_2[..., None, :], self.align)
         output = c_1 + c_2 if self.combine == "add" else joined(c_1, c_2)
         return output, {"a_1": a_1, "a_2": a_2} if need_weights else None
 

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 
 from attn_course.activations import Activation
-from attn_course.attention import Align, attend
-from attn_course.dimensionality import attend_multi, multi_scores
+from attn_course.attention import Align, attend_by_scores
+from attn_course.dimensionality import attend_multi_by_scores, multi_no_query, multi_scores
 from attn_course.general_attention.aligners import LearnedSubset, PredictedWindow
 from attn_course.general_attention.choices import Choices
 from attn_course.general_attention.sizes import Sizes
@@ -16,8 +16,8 @@ class SingularAttention(nn.Module):
     r"""$K = W_K F$, $V = W_V F$ (survey (1)), then score, align and average: (2)–(4).
 
     `align` is a function of scores and mask, or a layer that is bound to queries and features
-    first. With `query="self"` the queries are $W_Q F$, survey (35); with `query="removed"` their
-    content is not read.
+    first. With `query="self"` the queries are $W_Q F$, survey (35); with `query="removed"` the
+    scores come from the keys alone, (33).
     """
 
     def __init__(
@@ -34,8 +34,10 @@ class SingularAttention(nn.Module):
         self.W_V = nn.Linear(d_f, sizes.d_v, False) if sizes.value_map else nn.Identity()
         self.query_removed = choices.query == "removed"
         self.multi = choices.dimension == "multi"
-        if self.multi:
-            self.score: nn.Module = FeatureScore(d_q, d_k, sizes.d_w, sizes.d_v, act)
+        if self.multi and self.query_removed:
+            self.score: nn.Module = NoQueryFeatureScore(d_k, sizes.d_w, sizes.d_v, act)
+        elif self.multi:
+            self.score = FeatureScore(d_q, d_k, sizes.d_w, sizes.d_v, act)
         elif self.query_removed:
             self.score = NoQueryScore(d_k, sizes.d_w, act)
         else:
@@ -46,36 +48,42 @@ class SingularAttention(nn.Module):
         self, features: Tensor, queries: Tensor, mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """Return contexts `(..., q, d_v)` and weights `(..., q, n)` or `(..., q, n, d_v)`."""
-        # Without a query there is one row of scores, as if there were one query, of width 0.
-        asked = features[..., :1, :0] if self.query_removed else self.W_Q(queries)
+        asked = self.W_Q(queries)
         keys, values = self.W_K(features), self.W_V(features)
         align = self.align
         if isinstance(align, PredictedWindow | LearnedSubset):
             align = align.bound_to(asked, features, mask)
-        average = attend_multi if self.multi else attend
-        return average(asked, keys, values, self._score, align, mask)
-
-    def _score(self, queries: Tensor, keys: Tensor) -> Tensor:
-        if self.query_removed and not self.multi:
-            return self.score(keys)
-        return self.score(queries, keys)
+        scores = self.score(keys) if self.query_removed else self.score(asked, keys)
+        average = attend_multi_by_scores if self.multi else attend_by_scores
+        return average(scores, values, align, mask)
 
 
 class FeatureScore(nn.Module):
-    r"""$W_d^\top \mathrm{act}(W_q q + W_k k + b) \in \mathbb{R}^{d_v}$, survey (30).
-
-    With `d_q = 0` the query is left out, $W_d^\top \mathrm{act}(W_k k + b)$, and `W_q` with it.
-    """
+    r"""$W_d^\top \mathrm{act}(W_q q + W_k k + b) \in \mathbb{R}^{d_v}$, survey (30)."""
 
     def __init__(self, d_q: int, d_k: int, d_w: int, d_v: int, act: Activation) -> None:
         super().__init__()
         self.W_d = nn.Parameter(torch.randn(d_w, d_v) / d_w**0.5)
-        self.W_q = nn.Parameter(torch.randn(d_w, d_q) / d_q**0.5) if d_q else None
+        self.W_q = nn.Parameter(torch.randn(d_w, d_q) / d_q**0.5)
         self.W_k = nn.Parameter(torch.randn(d_w, d_k) / d_k**0.5)
         self.b = nn.Parameter(torch.zeros(d_w))
         self.act = act
 
     def forward(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Return scores `(..., q, k, d_v)`."""
-        W_q = self.W_k[:, :0] if self.W_q is None else self.W_q
-        return multi_scores(queries, keys, self.W_d, W_q, self.W_k, self.b, self.act)
+        return multi_scores(queries, keys, self.W_d, self.W_q, self.W_k, self.b, self.act)
+
+
+class NoQueryFeatureScore(nn.Module):
+    r"""$W_d^\top \mathrm{act}(W_k k + b) \in \mathbb{R}^{d_v}$: (30) with the query left out."""
+
+    def __init__(self, d_k: int, d_w: int, d_v: int, act: Activation) -> None:
+        super().__init__()
+        self.W_d = nn.Parameter(torch.randn(d_w, d_v) / d_w**0.5)
+        self.W_k = nn.Parameter(torch.randn(d_w, d_k) / d_k**0.5)
+        self.b = nn.Parameter(torch.zeros(d_w))
+        self.act = act
+
+    def forward(self, keys: Tensor) -> Tensor:
+        """Return scores `(..., 1, k, d_v)`."""
+        return multi_no_query(keys, self.W_d, self.W_k, self.b, self.act)

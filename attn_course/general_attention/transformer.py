@@ -1,4 +1,11 @@
-r"""The Transformer: features that attend to each other, layer after layer.  (chapter 7)"""
+r"""The Transformer: features that attend to each other, layer after layer.  (chapter 7)
+
+Reading order, from small to large: `attention.attend` scores, aligns and averages;
+`queries.MultiHeadAttention` does so in several heads; `layers` puts sums, normalisation and a small
+network around it; `positions` encodes where a word is; `Transformer.forward` below stacks the
+layers. Read `start`, `step` and `greedy` last: they compute the same numbers word by word, with the
+keys and values of earlier words in a `scale.KeyValueCache`.
+"""
 
 from collections.abc import Sequence
 from math import sqrt

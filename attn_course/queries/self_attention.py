@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from attn_course._arrays import require_choice
 from attn_course.alignment import softmax
-from attn_course.attention import Align, attend
+from attn_course.attention import Align, attend, attend_by_scores
 from attn_course.learned_scores import NoQueryScore, make_score
 from attn_course.scoring import dot
 
@@ -51,17 +51,15 @@ class SelfAttentivePooling(nn.Module):
         self, features: Tensor, mask: Tensor | None = None, need_weights: bool = True
     ) -> tuple[Tensor, Tensor | None]:
         """Return contexts `(..., r, d_f)` and weights `(..., r, n)`."""
-        # `attend` wants queries; the forms that have none score the keys alone.
-        queries = self.q if self.form == "learned" else features[..., :1, :]
         pair_mask = None if mask is None else mask[..., None, :]
-        contexts, weights = attend(queries, features, features, self._score, mask=pair_mask)
+        contexts, weights = attend_by_scores(self._scores(features), features, mask=pair_mask)
         return contexts, weights if need_weights else None
 
-    def _score(self, queries: Tensor, keys: Tensor) -> Tensor:
+    def _scores(self, keys: Tensor) -> Tensor:
         if self.form == "removed":
             return self.score(keys)
         if self.form == "learned":
-            return dot(queries, keys)
+            return dot(self.q, keys)
         return self.W_s2(torch.tanh(self.W_s1(keys))).mT  # (..., n, r) -> (..., r, n)
 
     @staticmethod

@@ -39,6 +39,7 @@ def by_sacrebleu(corpus, **options):
     return metric.corpus_score([" ".join(candidate) for candidate, _ in corpus], columns)
 
 
+@pytest.mark.agrees("evaluation.corpus_bleu", "sacrebleu")
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
 @pytest.mark.parametrize("effective_order", [False, True])
 @given(corpus=corpora(), n=st.integers(1, 5))
@@ -57,6 +58,7 @@ def test_corpus_bleu_agrees_with_sacrebleu(smoothing, effective_order, corpus, n
     assert (ours.candidate_length, ours.reference_length) == (theirs.sys_len, theirs.ref_len)
 
 
+@pytest.mark.agrees("evaluation.corpus_bleu", "sacrebleu")
 @pytest.mark.parametrize(("smoothing", "value"), [("add-k", 0.3), ("floor", 0.02)])
 def test_the_value_of_a_smoothing_is_the_one_of_sacrebleu(smoothing, value):
     corpus = [(words("a cat sat by the mat"), [CAT])]
@@ -65,6 +67,7 @@ def test_the_value_of_a_smoothing_is_the_one_of_sacrebleu(smoothing, value):
     assert ours.score == pytest.approx(theirs.score / 100)
 
 
+@pytest.mark.agrees("evaluation.corpus_bleu", "NLTK")
 @pytest.mark.parametrize(
     ("smoothing", "method"),
     [("none", "method0"), ("floor", "method1"), ("add-k", "method2"), ("exp", "method3")],
@@ -94,6 +97,7 @@ def test_nltk_counts_an_ngram_where_a_short_candidate_has_none():
     assert nltk_bleu.corpus_bleu(references, candidates) < 0.95
 
 
+@pytest.mark.agrees("evaluation.corpus_bleu", "definitions.evaluation.bleu")
 @given(corpus=corpora(), n=st.integers(1, 4))
 def test_corpus_bleu_agrees_with_its_definition_in_loops(corpus, n):
     candidates, references = zip(*corpus, strict=True)

@@ -29,6 +29,7 @@ def assert_scores_are_those_of_scikit_learn(truth, predicted, average, **options
         np.testing.assert_allclose(score, wanted, atol=1e-12)
 
 
+@pytest.mark.agrees("evaluation.precision_recall_f1", "scikit-learn")
 @pytest.mark.parametrize("zero_division", [0.0, 1.0])
 @pytest.mark.parametrize("average", ["none", "macro", "micro"])
 @given(pairs=pairs_of_three)
@@ -39,6 +40,7 @@ def test_scores_of_several_classes_agree_with_scikit_learn(average, zero_divisio
     )
 
 
+@pytest.mark.agrees("evaluation.precision_recall_f1", "scikit-learn")
 @pytest.mark.parametrize("zero_division", [0.0, 1.0])
 @given(pairs=pairs_of_two)
 @settings(max_examples=30)
@@ -47,6 +49,8 @@ def test_scores_of_two_classes_agree_with_scikit_learn(zero_division, pairs):
     assert_scores_are_those_of_scikit_learn(truth, predicted, "binary", zero_division=zero_division)
 
 
+@pytest.mark.agrees("evaluation.accuracy", "scikit-learn")
+@pytest.mark.agrees("evaluation.confusion_matrix", "scikit-learn")
 @given(pairs=pairs_of_three)
 def test_accuracy_and_confusion_agree_with_scikit_learn(pairs):
     truth, predicted = zip(*pairs, strict=True)
@@ -55,6 +59,7 @@ def test_accuracy_and_confusion_agree_with_scikit_learn(pairs):
     assert confusion_matrix(truth, predicted, classes=[2, 0, 1]).tolist() == wanted.tolist()
 
 
+@pytest.mark.agrees("evaluation.precision_recall_f1", "definitions.evaluation.f1")
 @given(pairs=pairs_of_two, positive=st.integers(0, 1))
 def test_f1_agrees_with_its_definition_in_loops(pairs, positive):
     truth, predicted = zip(*pairs, strict=True)

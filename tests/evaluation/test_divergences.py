@@ -23,6 +23,8 @@ def distributions(smallest=0.0):
     return numbers.filter(lambda x: (x.sum(-1) > 0).all()).map(lambda x: x / x.sum(-1)[:, None])
 
 
+@pytest.mark.agrees("evaluation.kl", "SciPy")
+@pytest.mark.agrees("evaluation.jsd", "SciPy")
 @given(one=distributions(), other=distributions())
 def test_they_agree_with_scipy(one, other):
     np.testing.assert_allclose(kl(one, other), entropy(one, other, axis=-1), atol=1e-12)
@@ -48,8 +50,9 @@ def test_numpy_and_pytorch_agree(one, other):
     np.testing.assert_allclose(jsd_ceiling(theirs[0]).numpy(), jsd_ceiling(one), atol=1e-12)
 
 
+@pytest.mark.proves("P6.3")
 @given(one=distributions(), other=distributions())
-def test_p6_3_jsd_is_symmetric_between_zero_and_log_two_and_zero_for_equals_only(one, other):
+def test_jsd_is_symmetric_between_zero_and_log_two_and_zero_for_equals_only(one, other):
     np.testing.assert_allclose(jsd(one, other), jsd(other, one), atol=1e-15)
     np.testing.assert_allclose(jsd(one, one), 0, atol=1e-15)
     assert (jsd(one, other) <= log(2) + 1e-12).all()
@@ -58,7 +61,8 @@ def test_p6_3_jsd_is_symmetric_between_zero_and_log_two_and_zero_for_equals_only
     assert (jsd(one, other)[apart] > 1e-8).all()
 
 
-def test_p6_3_disjoint_supports_are_as_far_apart_as_can_be():
+@pytest.mark.proves("P6.3")
+def test_disjoint_supports_are_as_far_apart_as_can_be():
     one = np.array([0.25, 0.75, 0, 0, 0])
     other = np.array([0, 0, 0.5, 0.2, 0.3])
     assert jsd(one, other) == pytest.approx(log(2))
@@ -66,14 +70,16 @@ def test_p6_3_disjoint_supports_are_as_far_apart_as_can_be():
     assert kl(one, other) == inf
 
 
+@pytest.mark.proves("P6.3")
 @given(one=distributions(), other=distributions())
-def test_p6_3_tvd_lies_between_zero_and_one(one, other):
+def test_tvd_lies_between_zero_and_one(one, other):
     assert ((tvd(one, other) >= 0) & (tvd(one, other) <= 1 + 1e-12)).all()
     np.testing.assert_array_equal(tvd(one, one), 0)
 
 
+@pytest.mark.proves("P6.5")
 @given(one=distributions(), other=distributions(smallest=0.01))
-def test_p6_5_pinsker(one, other):
+def test_pinsker(one, other):
     assert (tvd(one, other) <= np.sqrt(np.maximum(kl(one, other), 0) / 2) + 1e-9).all()
 
 

@@ -25,6 +25,8 @@ def sentences(shortest=0, longest=13):
     return st.lists(st.sampled_from("abcd"), min_size=shortest, max_size=longest)
 
 
+@pytest.mark.agrees("evaluation.word_error_rate", "jiwer")
+@pytest.mark.agrees("evaluation.phoneme_error_rate", "jiwer")
 @given(st.lists(st.tuples(sentences(shortest=1), sentences()), min_size=1, max_size=5))
 def test_word_and_phoneme_error_rate_agree_with_jiwer(pairs):
     references, hypotheses = zip(*pairs, strict=True)
@@ -34,6 +36,7 @@ def test_word_and_phoneme_error_rate_agree_with_jiwer(pairs):
     assert phoneme_error_rate(references, hypotheses) == pytest.approx(wanted)
 
 
+@pytest.mark.agrees("evaluation.edit_alignment", "jiwer")
 @given(reference=sentences(shortest=1), hypothesis=sentences())
 def test_the_counts_are_those_of_jiwer_or_of_an_alignment_with_more_hits(reference, hypothesis):
     ours = edit_alignment(reference, hypothesis)
@@ -48,6 +51,7 @@ def test_the_counts_are_those_of_jiwer_or_of_an_alignment_with_more_hits(referen
         )
 
 
+@pytest.mark.agrees("evaluation.edit_alignment", "definitions.evaluation.edit_distance")
 @given(reference=sentences(), hypothesis=sentences())
 def test_an_alignment_spells_both_sentences_with_the_fewest_edits(reference, hypothesis):
     alignment = edit_alignment(reference, hypothesis)
@@ -102,6 +106,10 @@ def test_over_a_corpus_edits_are_summed_before_they_are_divided():
     assert word_error_rate([*references, []], [*hypotheses, ["b", "c"]]) == 0.3
 
 
+@pytest.mark.agrees(
+    "evaluation.position_independent_error_rate",
+    "definitions.evaluation.edit_distance",
+)
 @given(reference=sentences(shortest=1, longest=6), hypothesis=sentences(longest=5))
 @settings(max_examples=50)
 def test_the_position_independent_rate_is_that_of_the_best_order(reference, hypothesis):

@@ -36,6 +36,8 @@ def assert_ssim_is_that_of_scikit_image(image, other, data_range, **theirs):
     np.testing.assert_allclose(ssim_map(image, other, data_range=data_range), inside, atol=1e-9)
 
 
+@pytest.mark.agrees("evaluation.ssim", "scikit-image")
+@pytest.mark.agrees("evaluation.psnr", "scikit-image")
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("data_range", [255, 1.0])
 def test_ssim_and_psnr_agree_with_scikit_image(seed, data_range):
@@ -53,12 +55,14 @@ def test_bytes_do_not_overflow():
     assert ssim(image, other, data_range=255) == ssim(*floats, data_range=255)
 
 
+@pytest.mark.agrees("evaluation.ssim", "scikit-image")
 def test_channels_are_averaged_over():
     image, other = two_images(shape=(3, H, W))
     assert_ssim_is_that_of_scikit_image(image, other, 255, channel_axis=0)
     assert ssim_map(image, other, data_range=255).shape == (3, H - 10, W - 10)
 
 
+@pytest.mark.agrees("evaluation.ssim", "scikit-image")
 @pytest.mark.parametrize("size", [3, 7])
 def test_a_uniform_window_agrees_with_scikit_image(size):
     image, other = two_images()
@@ -69,6 +73,7 @@ def test_a_uniform_window_agrees_with_scikit_image(size):
     assert ours == pytest.approx(wanted, abs=1e-9)
 
 
+@pytest.mark.agrees("evaluation.ssim_map", "definitions.evaluation.ssim_window")
 @pytest.mark.parametrize(("size", "sigma"), [(11, 1.5), (5, 0.7)])
 def test_each_window_agrees_with_its_definition_in_loops(size, sigma):
     image, other = two_images(shape=(13, 17))

@@ -102,6 +102,8 @@ def test_no_keys_give_no_links():
 # --- the error rate ---------------------------------------------------------------------------
 
 
+@pytest.mark.agrees("evaluation.alignment_error_rate", "NLTK")
+@pytest.mark.agrees("evaluation.link_counts", "NLTK")
 @given(drawn=some_links, sure=some_links, more=links)
 def test_the_error_rate_agrees_with_nltk(drawn, sure, more):
     possible = sure | more
@@ -117,27 +119,31 @@ def test_without_possible_links_it_is_one_minus_f1(drawn, sure):
     assert alignment_error_rate(drawn, sure) == pytest.approx(1 - (f_measure(sure, drawn) or 0))
 
 
+@pytest.mark.proves("P6.1")
 @given(sure=some_links, more=links, data=st.data())
-def test_p6_1_between_sure_and_possible_there_is_no_error(sure, more, data):
+def test_between_sure_and_possible_there_is_no_error(sure, more, data):
     possible = sure | more
     drawn = sure | data.draw(st.sets(st.sampled_from(sorted(possible))))
     assert alignment_error_rate(drawn, sure, possible) == 0
 
 
+@pytest.mark.proves("P6.1")
 @given(sure=some_links, more=links, drawn=some_links)
-def test_p6_1_links_outside_the_possible_ones_are_all_wrong(sure, more, drawn):
+def test_links_outside_the_possible_ones_are_all_wrong(sure, more, drawn):
     elsewhere = {(t + 10, s) for t, s in drawn}
     assert alignment_error_rate(elsewhere, sure, sure | more) == 1
 
 
-def test_p6_2_the_fixture():
+@pytest.mark.proves("P6.2")
+def test_the_fixture():
     sure = {(0, 0), (1, 1)}
     possible = sure | {(1, 2), (2, 2)}
     drawn = {(0, 0), (1, 2), (2, 1)}
     assert alignment_error_rate(drawn, sure, possible) == pytest.approx(0.4)
 
 
-def test_p6_2_one_right_of_three_is_two_thirds_wrong():
+@pytest.mark.proves("P6.2")
+def test_one_right_of_three_is_two_thirds_wrong():
     drawn, sure = {(0, 0), (1, 2), (2, 1)}, {(0, 0), (1, 1), (2, 2)}
     assert alignment_error_rate(drawn, sure) == pytest.approx(0.6667, abs=1e-4)
 

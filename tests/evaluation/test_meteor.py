@@ -77,6 +77,8 @@ def test_as_many_words_are_linked_as_can_be_and_each_at_most_once(candidate, ref
     assert len(links) == sum(min(candidate.count(w), reference.count(w)) for w in set(candidate))
 
 
+@pytest.mark.agrees("evaluation.count_crossings", "definitions.evaluation.crossings")
+@pytest.mark.agrees("evaluation.count_chunks", "definitions.evaluation.chunks")
 @given(links=st.sets(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=11))
 def test_crossings_and_chunks_agree_with_their_definitions_in_loops(links):
     one_to_one = list({i: (i, j) for i, j in {j: (i, j) for i, j in links}.values()}.values())
@@ -94,6 +96,7 @@ def test_a_search_that_was_cut_says_so_and_still_links_all_it_can():
     assert count_crossings(best) <= count_crossings(links)
 
 
+@pytest.mark.agrees("evaluation.meteor", "NLTK")
 @given(
     candidate=st.lists(st.sampled_from(STEMS), min_size=1, unique=True),
     reference=st.lists(st.sampled_from(STEMS), min_size=1, unique=True),

@@ -19,6 +19,7 @@ def paired(rows):
     return Paired(ones, others)
 
 
+@pytest.mark.agrees("evaluation.Paired", "SciPy")
 @given(rows=pairs)
 def test_both_tests_agree_with_scipy(rows):
     one = paired(rows)
@@ -73,6 +74,7 @@ def test_with_many_pairs_the_factor_is_one():
     assert math.isnan(one.p_flip)  # too many signs to flip them all
 
 
+@pytest.mark.agrees("evaluation.Paired", "SciPy")
 @given(rows=pairs)
 def test_the_interval_is_scipys(rows):
     one = paired(rows)

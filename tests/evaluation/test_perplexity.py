@@ -24,6 +24,7 @@ def of_a_model(seed):
     return logits, tokens, logs
 
 
+@pytest.mark.agrees("evaluation.perplexity", "PyTorch")
 @given(seed=st.integers(0, 2**32 - 1))
 def test_perplexity_agrees_with_pytorch_cross_entropy_padding_left_out(seed):
     logits, tokens, logs = of_a_model(seed)
@@ -40,6 +41,8 @@ def test_perplexity_agrees_with_pytorch_cross_entropy_padding_left_out(seed):
         assert score == pytest.approx(float(wanted))
 
 
+@pytest.mark.agrees("evaluation.perplexity", "NLTK")
+@pytest.mark.agrees("evaluation.bits_per_token", "NLTK")
 def test_perplexity_agrees_with_nltk():
     model, text = MLE(1), list("abracadabra")
     model.fit([[(letter,) for letter in text]], vocabulary_text=text)

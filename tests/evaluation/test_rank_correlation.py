@@ -41,6 +41,8 @@ def assert_rows_agree(ours, oracle, one, other, mask):
         assert ours[place] == pytest.approx(wanted, abs=1e-12, nan_ok=True)
 
 
+@pytest.mark.agrees("evaluation.spearman", "SciPy")
+@pytest.mark.agrees("evaluation.kendall", "SciPy")
 @pytest.mark.parametrize("numbers", [tied, untied], ids=["tied", "untied"])
 @given(data=st.data(), mask=masks)
 def test_every_row_agrees_with_scipy(numbers, data, mask):

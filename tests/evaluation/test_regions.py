@@ -21,6 +21,7 @@ def two_masks(seed, shape=(5, 7)):
     return mask, other
 
 
+@pytest.mark.agrees("evaluation.iou", "scikit-learn")
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=40)
 def test_iou_agrees_with_scikit_learn_and_with_f1(seed):

@@ -58,6 +58,8 @@ def test_every_loss_agrees_with_loops(kind, seed, smoothing):
     assert theirs.item() == pytest.approx(wanted, abs=1e-12)
 
 
+@pytest.mark.agrees("evaluation.cross_entropy_loss", "PyTorch")
+@pytest.mark.agrees("evaluation.kl_loss", "PyTorch")
 @given(seed=seeds)
 def test_cross_entropy_and_kl_agree_with_pytorch(seed):
     scores, _, _ = draw(seed)

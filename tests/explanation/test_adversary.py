@@ -24,7 +24,8 @@ def uniform_model():
     return model
 
 
-def test_p6_4_with_equal_values_the_adversary_reaches_its_ceiling():
+@pytest.mark.proves("P6.4")
+def test_with_equal_values_the_adversary_reaches_its_ceiling():
     model, inputs = uniform_model(), token_inputs()
     inputs["inputs"] = inputs["inputs"][:, :1].expand_as(inputs["inputs"])
     found = find_adversaries(model, inputs, generator(), **QUICK)
@@ -37,7 +38,8 @@ def test_p6_4_with_equal_values_the_adversary_reaches_its_ceiling():
     assert (found.largest <= found.ceiling + 1e-9).all()
 
 
-def test_p6_4_two_weightings_that_differ_by_the_kernel_of_the_values_predict_alike():
+@pytest.mark.proves("P6.4")
+def test_two_weightings_that_differ_by_the_kernel_of_the_values_predict_alike():
     model = explained()
     inputs = {name: tensor[:1] for name, tensor in token_inputs().items()}
     inputs["inputs"] = inputs["inputs"].clone()

@@ -79,6 +79,7 @@ def test_the_norm_is_proportional_to_the_weights_behind_a_linear_encoder():
     torch.testing.assert_close(tau[[0, 2, 3, 4]], torch.ones(4, dtype=torch.float64))
 
 
+@pytest.mark.agrees("explanation.agreement", "SciPy")
 def test_agreement_is_scipys_tau_over_the_tokens_there_are():
     model, inputs = explained(encoder=tanh_encoder()), token_inputs()
     importance = leave_one_out(model, inputs)

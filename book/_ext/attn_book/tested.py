@@ -1,240 +1,177 @@
-"""`{tested-mechanisms}`: a table of what holds each mechanism to account, read from the tests.
+"""What is tested, from what the tests say themselves: `{tested-mechanisms}`, `{tested-properties}`.
 
-For every mechanism of the taxonomy that is in the package: the loops it agrees with, the other
-libraries it agrees with, and the numbered properties that are tested. Nothing is kept by hand: a
-test counts for a mechanism when it stands in the test file of the mechanism's module and it, or
-what it uses of its own file, names the mechanism.
+Two files are the source: `tested.json`, which `tools/tested.py` collects from the marks of the
+tests, and `properties.yml`, which has a sentence for each property.
+
+- `{tested-mechanisms}`  the loops and the libraries each mechanism agrees with, and its properties
+- `{tested-properties}`  every property, with the tests that show it
 """
 
-import ast
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
 from docutils import nodes
+from sphinx.errors import ExtensionError
 
-import attn_course
-from attn_book.taxonomy import Leaf, TaxonomyDirective, _all_leaves, is_in_package
+from attn_book.taxonomy import PACKAGE, Leaf, TaxonomyDirective, _all_leaves
 from attn_course.translate import _
 
-TESTS = Path(__file__).parents[3] / "tests"
-DEFINITIONS = "attn_course.definitions"
-PROPERTY = re.compile(r"_p(\d)_(\d+)(?=_)")
-
-# What a test that has an opinion from outside mentions, and whose opinion that is.
-OPINIONS = {
-    "scaled_dot_product_attention": "PyTorch",
-    "MultiheadAttention": "PyTorch",
-    "TransformerEncoderLayer": "PyTorch",
-    "TransformerDecoderLayer": "PyTorch",
-    "multi_margin_loss": "PyTorch",
-    "bilinear": "PyTorch",
-    "GRU": "PyTorch",
-    "entmax": "entmax",
-    "rbf_kernel": "scikit-learn",
-    "euclidean_distances": "scikit-learn",
-    "GATConv": "PyTorch Geometric",
-    "GATv2Conv": "PyTorch Geometric",
-    "BLEU": "sacrebleu",
-    "nltk_bleu": "NLTK",
-    "single_meteor_score": "NLTK",
-    "nltk_error_rate": "NLTK",
-    "MLE": "NLTK",
-    "jiwer": "jiwer",
-    "structural_similarity": "scikit-image",
-    "peak_signal_noise_ratio": "scikit-image",
-    "jaccard_score": "scikit-learn",
-    "metrics": "scikit-learn",
-    "kendalltau": "SciPy",
-    "spearmanr": "SciPy",
-}
+CLAIMS, PROPERTIES = "tested.json", "properties.yml"
+LOOPS = "definitions."
+NUMBER = re.compile(r"P(\d+)\.(\d+)")
+NOTHING = "–"
 
 
 @dataclass(frozen=True)
-class Test:
-    """One test: its file, its name, all names it comes to use, and the definitions among them."""
+class Property:
+    """A sentence that is true of some mechanisms, given by their labels in the taxonomy."""
 
-    file: str  # without `test_` and `.py`
-    name: str
-    mentions: frozenset[str]
-    definitions: frozenset[str]
-
-    @property
-    def properties(self) -> set[tuple[int, int]]:
-        """The numbered properties in the test's name, such as P2.7."""
-        return {(int(a), int(b)) for a, b in PROPERTY.findall(self.name)}
+    number: str  # such as P5.9
+    of: tuple[str, ...]
+    sentence: str
 
     @property
-    def opinions(self) -> set[str]:
-        """The libraries that it compares with."""
-        return {OPINIONS[name] for name in self.mentions & OPINIONS.keys()}
+    def label(self) -> str:
+        """The label of its place on the page."""
+        return "property-" + self.number.lower().replace(".", "-")
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Subject and number, as numbers."""
+        return order(self.number)
 
 
-def read_tests(folder: Path = TESTS) -> list[Test]:
-    """Return every test of the package's modules."""
-    return [test for path in _files(folder) for test in _tests_of(path)]
-
-
-def _files(folder: Path) -> list[Path]:
-    """Return the test files of modules: one each, and a folder where a chapter has many."""
-    return sorted([*folder.glob("test_*.py"), *folder.glob("evaluation/test_*.py")])
-
-
-def _tests_of(path: Path) -> Iterator[Test]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    loops = _definition_aliases(tree)
-    own = {name: node for node in tree.body for name in _defined(node)}
-    for node in tree.body:
-        if not (isinstance(node, ast.FunctionDef) and node.name.startswith("test_")):
-            continue
-        parts = _with_helpers(node, own)
-        mentions = {name for part in parts for name in _names_in(part)}
-        definitions = {name for part in parts for name in _definitions_in(part, loops)}
-        yield Test(
-            path.stem.removeprefix("test_"), node.name, frozenset(mentions), frozenset(definitions)
+def order(number: str) -> tuple[int, ...]:
+    """Return subject and number of a property, such as (5, 9) of P5.9."""
+    match = NUMBER.fullmatch(number)
+    if match is None:
+        raise ExtensionError(
+            f"{PROPERTIES}: a property has a number such as P5.9, but one has {number!r}"
         )
+    return tuple(map(int, match.groups()))
 
 
-def _definition_aliases(tree: ast.Module) -> dict[str, str]:
-    """Return what the file calls the modules of definitions, with their names."""
-    aliases = {}
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and node.module == DEFINITIONS:
-            aliases |= {alias.asname or alias.name: alias.name for alias in node.names}
-    return aliases
+@dataclass(frozen=True)
+class Claims:
+    """Tests by what they say: public name and peer, or the number of a property."""
+
+    agrees: Mapping[str, Mapping[str, list[str]]]
+    proves: Mapping[str, list[str]]
 
 
-def _defined(node: ast.stmt) -> list[str]:
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return [node.name]
-    if isinstance(node, ast.Assign):
-        return [target.id for target in node.targets if isinstance(target, ast.Name)]
-    return []
+def load_claims(book: Path) -> Claims:
+    """Read what the tests say."""
+    return Claims(**json.loads((book / CLAIMS).read_text(encoding="utf-8")))
 
 
-def _with_helpers(test: ast.stmt, own: dict[str, ast.stmt]) -> list[ast.stmt]:
-    """Return a test and everything of its own file that it uses, however indirectly."""
-    parts, pending = [], [test]
-    while pending:
-        part = pending.pop()
-        if part not in parts:
-            parts.append(part)
-            pending += [own[name] for name in sorted(_names_in(part) & own.keys())]
-    return parts
+def load_properties(book: Path) -> list[Property]:
+    """Read the properties, in the order of their numbers."""
+    raw = yaml.safe_load((book / PROPERTIES).read_text(encoding="utf-8"))
+    found = [Property(number, tuple(one["of"]), one["sentence"]) for number, one in raw.items()]
+    return sorted(found, key=lambda one: one.order)
 
 
-def _names_in(node: ast.AST) -> set[str]:
-    names = set()
-    for part in ast.walk(node):
-        if isinstance(part, ast.Name):
-            names.add(part.id)
-        elif isinstance(part, ast.Attribute):
-            names.add(part.attr)
-        elif isinstance(part, ast.Constant) and isinstance(part.value, str):
-            names.add(part.value)  # a choice given by name, such as "sparsemax"
-    return names
+# ---- The tables ----------------------------------------------------------------------------
 
 
-def _definitions_in(node: ast.AST, aliases: dict[str, str]) -> Iterator[str]:
-    for part in ast.walk(node):
-        if isinstance(part, ast.Attribute) and part.attr.islower():
-            module = aliases.get(ast.unparse(part.value))
-            if module is not None:
-                yield f"{module}.{part.attr}"
+def mechanism_rows(
+    leaves: list[Leaf], claims: Claims, properties: list[Property]
+) -> list[tuple[str, str, str, str]]:
+    """Return a row per mechanism, then one per public name that is no mechanism by itself."""
+    rows, shown = [], set()
+    for leaf in leaves:
+        names = [name.removeprefix(f"{PACKAGE}.") for name in leaf.names]
+        found = {name: peers for name, peers in claims.agrees.items() if _belongs(name, names)}
+        own = [one for one in properties if leaf.label in one.of]
+        rows.append(
+            (f"{{ref}}`{leaf.title} <{leaf.label}>`", *_agreements(found, names), _refs(own))
+        )
+        shown |= found.keys()
+    for name in sorted(claims.agrees.keys() - shown):
+        rows.append((f"`{name}`", *_agreements({name: claims.agrees[name]}, [name]), NOTHING))
+    return rows
 
 
-class TestedMechanisms(TaxonomyDirective):
-    """`{tested-mechanisms}`: one row for each mechanism that is in the package."""
+def _belongs(claimed: str, names: list[str]) -> bool:
+    """Tell whether a claim is about one of the names, or about a method of it."""
+    return any(claimed == name or claimed.startswith(f"{name}.") for name in names)
+
+
+def _agreements(found: Mapping[str, Mapping[str, list[str]]], names: list[str]) -> tuple[str, str]:
+    """Return the loops and the libraries; where only a method agrees, the method too."""
+    loops, libraries = set(), set()
+    for claimed, peers in found.items():
+        method = "" if claimed in names else f" (`{claimed.rpartition('.')[2]}`)"
+        for peer in peers:
+            if peer.startswith(LOOPS):
+                loops.add(f"`{peer.removeprefix(LOOPS)}`")
+            else:
+                libraries.add(peer + method)
+    # A library that agrees with the whole needs no method.
+    libraries = {one for one in libraries if one.partition(" (`")[0] not in libraries - {one}}
+    return ", ".join(sorted(loops)) or NOTHING, ", ".join(sorted(libraries)) or NOTHING
+
+
+def _refs(properties: list[Property]) -> str:
+    return ", ".join(f"{{ref}}`{one.number} <{one.label}>`" for one in properties) or NOTHING
+
+
+def property_blocks(properties: list[Property], claims: Claims) -> Iterator[str]:
+    """Yield, per property, its label, its sentence, and the tests that show it."""
+    for one in properties:
+        tests = [_test(node) for node in claims.proves.get(one.number, [])]
+        lines = "\n".join(f"  - {test}" for test in tests)
+        yield f"({one.label})=\n**{one.number}.** {one.sentence}\n\n{lines}"
+
+
+def _test(node: str) -> str:
+    file, name = node.split("::")
+    words = name.removeprefix("test_").replace("_", " ")
+    return _("{words} (`{file}`)").format(words=words, file=file)
+
+
+# ---- The directives ------------------------------------------------------------------------
+
+
+class TestedDirective(TaxonomyDirective):
+    """What both directives share: the two files, noted as sources of the page."""
+
+    def sources(self) -> tuple[Claims, list[Property]]:
+        """Return what the tests say, and the properties."""
+        book = Path(self.env.srcdir)
+        for name in (CLAIMS, PROPERTIES):
+            self.env.note_dependency(str(book / name))
+        return load_claims(book), load_properties(book)
+
+
+class TestedMechanisms(TestedDirective):
+    """`{tested-mechanisms}`: one row per mechanism."""
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
-        for path in _files(TESTS):
-            self.env.note_dependency(str(path))
-        self.note_package()
-        tests = read_tests()
         rows = [(_("Mechanism"), _("Loops it agrees with"), _("Other libraries"), _("Properties"))]
-        rows += table_rows(list(_all_leaves(self.taxonomy())), tests)
+        rows += mechanism_rows(list(_all_leaves(self.taxonomy())), *self.sources())
         cells = "\n".join("* - " + "\n  - ".join(row) for row in rows)
         return self.parsed(
             f"```{{list-table}}\n:header-rows: 1\n:class: tested-mechanisms\n\n{cells}\n```"
         )
 
 
-def table_rows(leaves: list[Leaf], tests: list[Test]) -> list[tuple[str, ...]]:
-    """Return a row for each mechanism that is in the package."""
-    there = [leaf for leaf in leaves if _is_there(leaf)]
-    names = {_snake(name) for leaf in there for name in leaf.names}
-    return [_row(leaf, tests, names - {_snake(name) for name in leaf.names}) for leaf in there]
+class TestedProperties(TestedDirective):
+    """`{tested-properties}`: one paragraph per property."""
 
-
-def _is_there(leaf: Leaf) -> bool:
-    return any(is_in_package(name) for name in leaf.names)
-
-
-def evidence(leaf: Leaf, tests: list[Test]) -> list[Test]:
-    """Return the tests of the leaf's own modules that name one of its public names."""
-    found = []
-    for dotted in filter(is_in_package, leaf.names):
-        module, name = dotted.split(".")[1], dotted.rpartition(".")[2]
-        found += [test for test in tests if _is_about(test, module) and name in test.mentions]
-    return found
-
-
-def _is_about(test: Test, module: str) -> bool:
-    """Tell whether a test file belongs to a module: by its name, or by that of a file in it."""
-    package = Path(attn_course.__file__).parent / module
-    of_a_part = (package / f"{test.file}.py").is_file()
-    return test.file == module or test.file.startswith(f"{module}_") or of_a_part
-
-
-def _loops(leaf: Leaf, found: list[Test], others: set[str]) -> list[str]:
-    """Return the definitions of the leaf's own: those of its name, else those of nobody's name."""
-    modules = {name.split(".")[1] for name in leaf.names}
-    used = {d for test in found for d in test.definitions if d.split(".")[0] in modules}
-    named: set[str] = set()
-    for name in map(_snake, leaf.names):
-        exactly = {d for d in used if d.split(".")[1] == name}
-        named |= exactly or {d for d in used if _alike(d.split(".")[1], name)}
-    rest = {d for d in used if not any(_alike(d.split(".")[1], name) for name in others)}
-    return sorted(named or rest)
-
-
-def _snake(dotted: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", dotted.rpartition(".")[2]).lower()
-
-
-def _alike(definition: str, name: str) -> bool:
-    """Tell whether a definition is a mechanism's by its name: `parallel`, ParallelCoAttention."""
-    longer, shorter = sorted((definition, name), key=len, reverse=True)
-    return longer == shorter or longer.startswith(f"{shorter}_") or longer.endswith(f"_{shorter}")
-
-
-def _row(leaf: Leaf, tests: list[Test], others: set[str]) -> tuple[str, ...]:
-    found = evidence(leaf, tests)
-    opinions = sorted({opinion for test in found for opinion in test.opinions})
-    numbers = sorted({number for test in found for number in test.properties})
-    return (
-        f"{{ref}}`{leaf.title} <{leaf.label}>`",
-        ", ".join(f"`{name}`" for name in _loops(leaf, found, others)) or "–",
-        ", ".join(opinions) or "–",
-        ", ".join(_ranges(numbers)) or "–",
-    )
-
-
-def _ranges(numbers: list[tuple[int, int]]) -> Iterator[str]:
-    """Write runs of properties as one: P0.1–P0.7."""
-    while numbers:
-        (chapter, first), *_rest = numbers
-        run = 1
-        while (chapter, first + run) in numbers:
-            run += 1
-        last = f"P{chapter}.{first + run - 1}"
-        yield last if run == 1 else f"P{chapter}.{first}" + (", " if run == 2 else "–") + last
-        numbers = numbers[run:]
+    def run(self) -> list[nodes.Node]:
+        """Return the paragraphs."""
+        claims, properties = self.sources()
+        return self.parsed("\n\n".join(property_blocks(properties, claims)))
 
 
 def setup(app):
-    """Add the directive."""
+    """Add the directives."""
     app.add_directive("tested-mechanisms", TestedMechanisms)
+    app.add_directive("tested-properties", TestedProperties)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

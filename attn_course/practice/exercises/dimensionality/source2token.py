@@ -3,7 +3,7 @@
 import numpy as np
 
 from attn_course.definitions import dimensionality as definition
-from attn_course.dimensionality import attend_multi, multi_scores
+from attn_course.dimensionality import attend_multi_by_scores, multi_no_query
 from attn_course.practice.definition import Case, reference
 from attn_course.practice.inputs import all_of, padded, readable, softmax, some_of
 from attn_course.translate import _
@@ -13,13 +13,8 @@ from attn_course.translate import _
 def source2token(features, W_d, W_k, b, mask):
     if not mask.any(axis=-1).all():
         raise ValueError("a sentence has one word at least")  # also one that is made smaller
-    context, _weights = attend_multi(
-        features[..., :1, :0],  # one query of width 0: it asks nothing
-        features,
-        features,
-        lambda queries, keys: multi_scores(queries, keys, W_d, np.zeros((len(b), 0)), W_k, b),
-        mask=mask[..., None, :],
-    )
+    scores = multi_no_query(features, W_d, W_k, b)  # (..., 1, n, d_f)
+    context, _weights = attend_multi_by_scores(scores, features, mask=mask[..., None, :])
     return context[..., 0, :]
 
 

@@ -96,6 +96,7 @@ def their_decoder_layer(ours, norm):
     return theirs
 
 
+@pytest.mark.agrees("general_attention.EncoderLayer", "PyTorch")
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("need_weights", [True, False])
 @pytest.mark.parametrize("masks", ["none", "padding", "causal", "both"])
@@ -116,6 +117,7 @@ def test_an_encoder_layer_is_pytorch_own(norm, need_weights, masks):
     assert (weights is not None) == need_weights
 
 
+@pytest.mark.agrees("general_attention.DecoderLayer", "PyTorch")
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("need_weights", [True, False])
 def test_a_decoder_layer_is_pytorch_own(norm, need_weights):
@@ -137,6 +139,7 @@ def test_a_decoder_layer_is_pytorch_own(norm, need_weights):
     assert all((w is not None) == need_weights for w in weights.values())
 
 
+@pytest.mark.agrees("general_attention.Transformer", "PyTorch")
 @pytest.mark.parametrize("norm", NORMS)
 def test_the_whole_model_is_pytorch_stacks_on_words_and_positions(norm):
     ours = make(norm)
@@ -169,6 +172,10 @@ def test_the_whole_model_is_pytorch_stacks_on_words_and_positions(norm):
 # --- positions ---------------------------------------------------------------------------------
 
 
+@pytest.mark.agrees(
+    "general_attention.sinusoidal_positions",
+    "definitions.general_attention.sinusoidal_position",
+)
 @settings(max_examples=20)
 @given(pos=st.integers(0, 10_000), half=st.integers(1, 7))
 def test_positions_agree_with_their_definition_in_loops(pos, half):
@@ -178,9 +185,10 @@ def test_positions_agree_with_their_definition_in_loops(pos, half):
     np.testing.assert_allclose(ours[0, 1], definition.sinusoidal_position(3, 2 * half), atol=1e-9)
 
 
+@pytest.mark.proves("P9.6")
 @settings(max_examples=20)
 @given(pos=st.integers(0, 500), delta=st.integers(-500, 500))
-def test_p9_6_a_shift_of_positions_is_a_rotation_that_does_not_depend_on_where(pos, delta):
+def test_a_shift_of_positions_is_a_rotation_that_does_not_depend_on_where(pos, delta):
     if pos + delta < 0:
         delta = -delta
     here = sinusoidal_positions(torch.tensor([pos]), D, torch.float64)[0]
@@ -210,7 +218,8 @@ def test_an_odd_width_has_no_pairs():
 # --- properties --------------------------------------------------------------------------------
 
 
-def test_p9_4_without_positions_the_encoder_is_equivariant_and_with_them_not():
+@pytest.mark.proves("P9.4")
+def test_without_positions_the_encoder_is_equivariant_and_with_them_not():
     order = torch.tensor([3, 1, 6, 0, 5, 2, 4])
     for positions in (True, False):
         model = make(positions=positions)
@@ -220,9 +229,10 @@ def test_p9_4_without_positions_the_encoder_is_equivariant_and_with_them_not():
         assert apart > 0.1 if positions else apart < 1e-10
 
 
+@pytest.mark.proves("P9.5")
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("need_weights", [True, False])
-def test_p9_5_a_later_word_changes_nothing_before_it(norm, need_weights):
+def test_a_later_word_changes_nothing_before_it(norm, need_weights):
     model = make(norm)
     logits, _ = model(SOURCE, TARGET, need_weights=need_weights)
     for t in range(M):
@@ -233,9 +243,10 @@ def test_p9_5_a_later_word_changes_nothing_before_it(norm, need_weights):
         assert (other[:, t] - logits[:, t]).abs().max() > 1e-6
 
 
+@pytest.mark.proves("P9.5")
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("pieces", [(1, 1, 1, 1, 1), (2, 1, 2), (5,)])
-def test_p9_5_cached_decoding_equals_the_full_pass(norm, pieces):
+def test_cached_decoding_equals_the_full_pass(norm, pieces):
     model = make(norm)
     full, full_weights = model(SOURCE, TARGET, SOURCE_MASK)
     state = model.start(SOURCE, SOURCE_MASK)
@@ -251,8 +262,9 @@ def test_p9_5_cached_decoding_equals_the_full_pass(norm, pieces):
     assert len(state.caches[0].past) == M
 
 
+@pytest.mark.proves("P9.7")
 @pytest.mark.parametrize("norm", NORMS)
-def test_p9_7_the_first_word_attends_to_itself_alone(norm):
+def test_the_first_word_attends_to_itself_alone(norm):
     _, weights = make(norm)(SOURCE, TARGET)
     for layer in weights:
         first = layer["decoder"][..., 0, :]
@@ -267,9 +279,10 @@ def padded_left(tokens, count, junk):
     return torch.cat([padding, tokens], dim=1), mask
 
 
+@pytest.mark.proves("P9.8")
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("need_weights", [True, False])
-def test_p9_8_padding_on_the_left_leaves_empty_rows_finite_and_changes_nothing(norm, need_weights):
+def test_padding_on_the_left_leaves_empty_rows_finite_and_changes_nothing(norm, need_weights):
     model = make(norm)
     target, mask = padded_left(TARGET, 3, junk=11)
     logits, weights = model(SOURCE, target, target_mask=mask, need_weights=need_weights)
@@ -282,7 +295,8 @@ def test_p9_8_padding_on_the_left_leaves_empty_rows_finite_and_changes_nothing(n
     assert all(torch.isfinite(p.grad).all() for p in model.parameters())
 
 
-def test_p9_8_prompts_padded_on_the_left_can_be_decoded_from_a_cache():
+@pytest.mark.proves("P9.8")
+def test_prompts_padded_on_the_left_can_be_decoded_from_a_cache():
     model = make()
     target, mask = padded_left(TARGET, 2, junk=11)
     wanted, _ = model(SOURCE, TARGET)

@@ -20,6 +20,8 @@ masks_of = arrays(np.bool_, (3, 7))
 FIXTURE = np.array([[0.1, 0.4, -0.2, 0.3, 0.0, 0.5, -0.1, 0.2]])
 
 
+@pytest.mark.agrees("alignment.local_monotonic", "definitions.alignment.local_monotonic")
+@pytest.mark.agrees("alignment.local_predictive", "definitions.alignment.local_predictive")
 @given(scores=scores_of, mask=masks_of, centre=st.floats(0.1, 7.5), half_width=st.integers(1, 4))
 def test_local_alignments_agree_with_their_definitions_in_loops(scores, mask, centre, half_width):
     centres = np.array([centre, 1.0, 7.0])
@@ -34,7 +36,8 @@ def test_local_alignments_agree_with_their_definitions_in_loops(scores, mask, ce
         np.testing.assert_allclose(again[i], wanted, atol=1e-9)
 
 
-def test_p2_12_a_window_over_everything_is_global_and_with_the_gaussian_it_is_not():
+@pytest.mark.proves("P2.12")
+def test_a_window_over_everything_is_global_and_with_the_gaussian_it_is_not():
     steps = np.array([4.0])
     everything = alignment.local_monotonic(FIXTURE, steps, half_width=8)
     np.testing.assert_allclose(everything, softmax(FIXTURE))
@@ -44,6 +47,7 @@ def test_p2_12_a_window_over_everything_is_global_and_with_the_gaussian_it_is_no
     np.testing.assert_allclose(wide, softmax(FIXTURE), atol=1e-9)
 
 
+@pytest.mark.proves("P2.13")
 @pytest.mark.parametrize(
     ("p", "places", "total"),
     [
@@ -53,13 +57,14 @@ def test_p2_12_a_window_over_everything_is_global_and_with_the_gaussian_it_is_no
         (8.0, [6, 7, 8], 0.528044),
     ],
 )
-def test_p2_13_the_window_is_clipped_and_the_gaussian_shrinks_the_row(p, places, total):
+def test_the_window_is_clipped_and_the_gaussian_shrinks_the_row(p, places, total):
     weights = alignment.local_predictive(FIXTURE, np.array([p]), half_width=2)
     assert list(np.flatnonzero(weights[0]) + 1) == places
     assert weights.sum() == pytest.approx(total, abs=1e-6)
 
 
-def test_p2_13_the_weights_of_the_fixture():
+@pytest.mark.proves("P2.13")
+def test_the_weights_of_the_fixture():
     weights = alignment.local_predictive(FIXTURE, np.array([3.4]), half_width=2)
     wanted = [0, 0.120139, 0.162171, 0.241931, 0.059659, 0, 0, 0]
     np.testing.assert_allclose(weights[0], wanted, atol=1e-6)
@@ -71,7 +76,8 @@ def test_the_gaussian_factor_at_the_edge_of_the_window_is_exp_minus_two():
     assert faded[0, 1] / plain[0, 1] == pytest.approx(exp(-2))
 
 
-def test_p2_14_local_alignment_depends_on_the_order_of_the_keys():
+@pytest.mark.proves("P2.14")
+def test_local_alignment_depends_on_the_order_of_the_keys():
     order = np.array([7, 1, 2, 3, 4, 5, 6, 0])
     align = partial(alignment.local_monotonic, steps=np.array([1.0]), half_width=2)
     keys, values = np.eye(8), np.arange(8.0)[:, None]
@@ -101,6 +107,7 @@ def test_the_gradient_with_respect_to_the_position_in_closed_form():
         assert gradient.item() == pytest.approx(a * (place - 3.4) / 1**2)
 
 
+@pytest.mark.agrees("alignment.predict_positions", "definitions.alignment.predict_position")
 def test_positions_agree_with_their_definition_and_lie_between_zero_and_the_length():
     rng = np.random.default_rng(0)
     queries, w_p, W_p = rng.normal(size=(2, 3, 5)), rng.normal(size=7), rng.normal(size=(7, 5))

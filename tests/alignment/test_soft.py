@@ -14,6 +14,7 @@ scores_of = arrays(np.float64, (3, 7), elements=st.floats(-50, 50))
 masks_of = arrays(np.bool_, (3, 7))
 
 
+@pytest.mark.agrees("alignment.softmax", "definitions.alignment.softmax")
 @given(scores=scores_of, mask=masks_of)
 def test_softmax_agrees_with_its_definition_in_loops(scores, mask):
     for row, wanted in zip(softmax(scores), scores, strict=True):
@@ -30,13 +31,15 @@ def test_numpy_and_pytorch_agree(scores, mask):
     np.testing.assert_allclose(theirs.numpy(), softmax(scores, mask=mask), rtol=1e-12, atol=1e-300)
 
 
+@pytest.mark.proves("P2.1")
 @given(scores=scores_of, shift=st.floats(-1000, 1000))
-def test_p2_1_adding_a_constant_changes_nothing(scores, shift):
+def test_adding_a_constant_changes_nothing(scores, shift):
     np.testing.assert_allclose(softmax(scores + shift), softmax(scores), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.proves("P2.2")
 @given(scores=scores_of)
-def test_p2_2_order_is_kept_and_equal_scores_get_equal_weights(scores):
+def test_order_is_kept_and_equal_scores_get_equal_weights(scores):
     scores[:, 1] = scores[:, 0]
     weights = softmax(scores)
     np.testing.assert_array_equal(weights[:, 0], weights[:, 1])
@@ -44,15 +47,17 @@ def test_p2_2_order_is_kept_and_equal_scores_get_equal_weights(scores):
         assert (np.diff(w[np.argsort(row, kind="stable")]) >= 0).all()
 
 
+@pytest.mark.proves("P2.3")
 @given(scores=scores_of)
-def test_p2_3_entropy_lies_between_zero_and_log_n(scores):
+def test_entropy_lies_between_zero_and_log_n(scores):
     weights = softmax(scores)
     entropy = -(weights * np.log(np.maximum(weights, 1e-300))).sum(-1)
     assert (entropy >= -1e-9).all()
     assert (entropy <= np.log(7) + 1e-9).all()
 
 
-def test_p2_3_the_gradient_of_entropy_in_closed_form():
+@pytest.mark.proves("P2.3")
+def test_the_gradient_of_entropy_in_closed_form():
     scores = torch.randn(7, dtype=torch.float64, requires_grad=True)
     weights = softmax(scores)
     entropy = -(weights * weights.log()).sum()
@@ -60,15 +65,17 @@ def test_p2_3_the_gradient_of_entropy_in_closed_form():
     torch.testing.assert_close(gradient, -(weights * (weights.log() + entropy)))
 
 
-def test_p2_4_temperature_goes_from_one_hot_to_uniform():
+@pytest.mark.proves("P2.4")
+def test_temperature_goes_from_one_hot_to_uniform():
     scores = np.array([[1.0, 3.0, 2.0]])
     np.testing.assert_allclose(softmax(scores, temperature=1e-3), [[0, 1, 0]], atol=1e-12)
     np.testing.assert_allclose(softmax(scores, temperature=1e9), [[1 / 3] * 3])
     np.testing.assert_allclose(softmax(scores, temperature=2.0), softmax(scores / 2))
 
 
+@pytest.mark.proves("P2.5")
 @given(scores=scores_of, mask=masks_of)
-def test_p2_5_a_mask_is_the_softmax_of_what_is_left(scores, mask):
+def test_a_mask_is_the_softmax_of_what_is_left(scores, mask):
     weights = softmax(scores, mask=mask)
     assert (weights[~mask] == 0).all()
     for row, keep, w in zip(scores, mask, weights, strict=True):
@@ -76,7 +83,8 @@ def test_p2_5_a_mask_is_the_softmax_of_what_is_left(scores, mask):
             np.testing.assert_allclose(w[keep], softmax(row[keep]), rtol=1e-12)
 
 
-def test_p2_6_masked_scores_get_no_gradient_even_when_they_are_nan():
+@pytest.mark.proves("P2.6")
+def test_masked_scores_get_no_gradient_even_when_they_are_nan():
     scores = torch.tensor([[1.0, float("nan"), 2.0], [float("nan")] * 3], requires_grad=True)
     mask = torch.tensor([[True, False, True], [False] * 3])
     weights = softmax(scores, mask=mask)
@@ -86,20 +94,23 @@ def test_p2_6_masked_scores_get_no_gradient_even_when_they_are_nan():
     assert scores.grad[0, 0] != 0
 
 
+@pytest.mark.proves("P2.7")
 @given(scores=scores_of)
-def test_p2_7_a_mask_of_ones_is_no_mask(scores):
+def test_a_mask_of_ones_is_no_mask(scores):
     np.testing.assert_array_equal(
         softmax(scores, mask=np.ones((3, 7), dtype=bool)), softmax(scores)
     )
 
 
-def test_p2_7_masking_after_the_softmax_is_not_the_same():
+@pytest.mark.proves("P2.7")
+def test_masking_after_the_softmax_is_not_the_same():
     scores, mask = np.array([[1.0, 2.0, 3.0]]), np.array([[True, True, False]])
     assert np.abs(softmax(scores) * mask - softmax(scores, mask=mask)).max() > 0.1
 
 
+@pytest.mark.proves("P2.8")
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
-def test_p2_8_half_precision_needs_no_special_care(dtype):
+def test_half_precision_needs_no_special_care(dtype):
     scores = torch.tensor([[10.0, -10.0, 1e4], [1.0, 2.0, 3.0]], dtype=dtype)
     mask = torch.tensor([[True, True, False], [False, False, False]])
     weights = softmax(scores, mask=mask)

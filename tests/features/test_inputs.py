@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from attn_course import features
-from tests.features_by_hand import assert_close, shaken
+from tests.features.by_hand import assert_close, shaken
 
 N_1, N_2, N_3 = 2, 3, 5
 D_1, D_2, D_3 = 3, 2, 5

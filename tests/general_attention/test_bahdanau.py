@@ -49,6 +49,7 @@ def numbers(module):
 # --- a step, in loops --------------------------------------------------------------------------
 
 
+@pytest.mark.agrees("general_attention.GatedUpdate", "definitions.general_attention.gated_update")
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**31))
 def test_the_gated_update_agrees_with_its_definition_in_loops(seed):
@@ -82,6 +83,10 @@ def logits_by_loops(model, s, y, c):
     return times(p["W_o.weight"], maxout)
 
 
+@pytest.mark.agrees(
+    "general_attention.BahdanauSeq2Seq",
+    "definitions.general_attention.decoder_step",
+)
 @settings(max_examples=5)
 @given(seed=st.integers(0, 2**31))
 def test_alignments_and_logits_agree_with_the_decoder_in_loops(seed):
@@ -99,6 +104,7 @@ def test_alignments_and_logits_agree_with_the_decoder_in_loops(seed):
             np.testing.assert_allclose(logits[b, i].detach(), wanted, atol=1e-11)
 
 
+@pytest.mark.agrees("general_attention.BahdanauSeq2Seq.encode", "PyTorch")
 def test_the_encoder_is_pytorch_gru_on_each_sentence_alone():
     model = make()
     source = model.encode(SOURCE, MASK)
@@ -137,7 +143,8 @@ def test_it_is_not_the_cell_of_nn_gru():
 # --- properties --------------------------------------------------------------------------------
 
 
-def test_p9_1_with_one_source_word_the_context_never_changes():
+@pytest.mark.proves("P9.1")
+def test_with_one_source_word_the_context_never_changes():
     model = make()
     one = SOURCE[:, :1]
     logits, alignments = model(one, TARGET)
@@ -157,7 +164,8 @@ def test_p9_1_with_one_source_word_the_context_never_changes():
     torch.testing.assert_close(model(one, TARGET)[0], logits)
 
 
-def test_p9_2_teacher_forcing_and_step_by_step_decoding_align_alike():
+@pytest.mark.proves("P9.2")
+def test_teacher_forcing_and_step_by_step_decoding_align_alike():
     model = make()
     logits, alignments = model(SOURCE, TARGET, MASK)
     source = model.encode(SOURCE, MASK)
@@ -171,7 +179,8 @@ def test_p9_2_teacher_forcing_and_step_by_step_decoding_align_alike():
     torch.testing.assert_close(prefix_logits, logits[:, :2])
 
 
-def test_p9_2_what_greedy_decoding_said_is_aligned_alike_when_it_is_forced():
+@pytest.mark.proves("P9.2")
+def test_what_greedy_decoding_said_is_aligned_alike_when_it_is_forced():
     model, never = make(), TARGET_WORDS  # a word that can't be said
     said, alignments = model.greedy(SOURCE, start=0, stop=never, steps=6, source_mask=MASK)
     before = torch.cat([torch.zeros(B, 1, dtype=torch.long), said[:, :-1]], dim=1)
@@ -180,8 +189,9 @@ def test_p9_2_what_greedy_decoding_said_is_aligned_alike_when_it_is_forced():
     assert torch.equal(logits.argmax(-1), said)
 
 
+@pytest.mark.proves("P9.3")
 @pytest.mark.parametrize("junk", [0, 18])
-def test_p9_3_padding_the_source_changes_nothing(junk):
+def test_padding_the_source_changes_nothing(junk):
     model = make()
     padded = torch.cat([SOURCE, torch.full((B, 4), junk)], dim=1)
     mask = torch.cat([MASK, torch.zeros(B, 4, dtype=torch.bool)], dim=1)

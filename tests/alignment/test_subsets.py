@@ -19,7 +19,8 @@ FIXTURE = np.array([[0.1, 0.4, -0.2, 0.3, 0.0, 0.5, -0.1, 0.2]])
 # --- a learned subset --------------------------------------------------------------------------
 
 
-def test_p2_15_selecting_everything_is_soft_one_key_is_hard_and_nothing_is_zero():
+@pytest.mark.proves("P2.15")
+def test_selecting_everything_is_soft_one_key_is_hard_and_nothing_is_zero():
     everything, one, nothing = np.ones(8, bool), np.arange(8) == 3, np.zeros(8, bool)
     np.testing.assert_array_equal(alignment.reinforced(FIXTURE, everything), softmax(FIXTURE))
     np.testing.assert_array_equal(alignment.reinforced(FIXTURE, one)[0], one.astype(float))
@@ -34,6 +35,10 @@ def test_the_selection_and_the_mask_both_count():
     np.testing.assert_array_equal(weights, [[1, 0, 0], [1, 0, 0]])
 
 
+@pytest.mark.agrees(
+    "alignment.selection_probabilities",
+    "definitions.alignment.selection_probabilities",
+)
 def test_selection_probabilities_agree_with_loops_and_ignore_padding():
     rng = np.random.default_rng(0)
     x, w, W = rng.normal(size=(7, 5)), rng.normal(size=3), rng.normal(size=(3, 15))
@@ -54,6 +59,10 @@ def test_selections_are_drawn_with_their_probabilities():
     np.testing.assert_allclose(drawn.mean(0), probabilities, atol=0.012)
 
 
+@pytest.mark.agrees(
+    "alignment.selection_log_probability",
+    "definitions.alignment.selection_log_probability",
+)
 def test_the_probability_of_a_selection_agrees_with_loops_and_its_gradient_is_finite():
     probabilities = torch.tensor([0.0, 0.3, 0.8, 1.0], dtype=torch.float64, requires_grad=True)
     selection = torch.tensor([False, True, False, True])
@@ -71,6 +80,8 @@ SPARSE = {"sparsemax": entmax.sparsemax, "entmax15": entmax.entmax15}
 SPARSE_LOOPS = {"sparsemax": definition.sparsemax, "entmax15": definition.entmax15}
 
 
+@pytest.mark.agrees("alignment.sparsemax", "definitions.alignment.sparsemax", "entmax")
+@pytest.mark.agrees("alignment.entmax15", "definitions.alignment.entmax15", "entmax")
 @pytest.mark.parametrize("name", SPARSE)
 @given(scores=arrays(np.float64, (3, 7), elements=st.floats(-5, 5)), mask=masks_of)
 def test_sparse_maps_agree_with_loops_and_with_the_entmax_library(name, scores, mask):
@@ -81,6 +92,8 @@ def test_sparse_maps_agree_with_loops_and_with_the_entmax_library(name, scores, 
         np.testing.assert_allclose(weights, SPARSE_LOOPS[name](row, keep), atol=1e-7)
 
 
+@pytest.mark.agrees("alignment.sparsemax", "entmax")
+@pytest.mark.agrees("alignment.entmax15", "entmax")
 @pytest.mark.parametrize("name", SPARSE)
 def test_sparse_maps_have_the_gradient_of_the_entmax_library(name):
     scores = torch.randn(3, 7, dtype=torch.float64, requires_grad=True)
@@ -111,6 +124,8 @@ def test_a_score_of_minus_infinity_gets_no_weight_and_no_gradient(name):
     torch.testing.assert_close(ours.grad, theirs.grad)
 
 
+@pytest.mark.agrees("alignment.sparsemax", "entmax")
+@pytest.mark.agrees("alignment.entmax15", "entmax")
 @pytest.mark.parametrize("name", SPARSE)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
 @pytest.mark.parametrize("k", [307, 3001])  # no bfloat16 is 257, no float16 is 2049

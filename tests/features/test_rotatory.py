@@ -10,7 +10,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from attn_course.definitions import features as definition
 from attn_course.features import RotatoryAttention
-from tests.features_by_hand import assert_close, by_hand, keys_and_values, shaken
+from tests.features.by_hand import assert_close, by_hand, keys_and_values, shaken
 
 N_T, N_L, N_R = 2, 3, 5
 D_F = D_T, D_L, D_R = 7, 11, 13
@@ -33,6 +33,7 @@ def rotatory(widths=D_F, **options):
     return RotatoryAttention(widths, **options).double()
 
 
+@pytest.mark.agrees("features.RotatoryAttention", "definitions.features.rotatory")
 @pytest.mark.parametrize("hops", [1, 2, 3])
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=6)
@@ -82,6 +83,7 @@ def test_each_of_the_four_scores_has_its_own_matrix_and_number():
     assert sum(p.numel() for p in rotatory((d, d, d)).parameters()) == 4 * d**2 + 4
 
 
+@pytest.mark.agrees("features.RotatoryAttention", "PyTorch")
 def test_rotatory_with_dot_products_agrees_with_pytorch_own_kernel():
     _, (target, left, right), _ = draw(widths=(D_T,) * 3)
     output, _ = rotatory((D_T,) * 3, score="scaled_dot", hops=2)(target, left, right)
@@ -94,16 +96,18 @@ def test_rotatory_with_dot_products_agrees_with_pytorch_own_kernel():
     assert_close(output, torch.cat([r_l[0], r_r[0], r_lt[0], r_rt[0]]))
 
 
+@pytest.mark.proves("P4.16")
 @pytest.mark.parametrize("hops", [1, 3])
-def test_p4_16_a_target_of_one_word_is_found_from_both_sides(hops):
+def test_a_target_of_one_word_is_found_from_both_sides(hops):
     _, (target, left, right), _ = draw(sizes=(1, N_L, N_R))
     output, weights = rotatory(hops=hops)(target, left, right)
     assert_close(output[D_L + D_R :], target[0].repeat(2))
     assert weights[-1]["a_lt"].tolist() == weights[-1]["a_rt"].tolist() == [1.0]
 
 
+@pytest.mark.proves("P4.17")
 @pytest.mark.parametrize("hops", [1, 3])
-def test_p4_17_equal_contexts_with_tied_parameters_give_equal_sides(hops):
+def test_equal_contexts_with_tied_parameters_give_equal_sides(hops):
     _, (target, left, _), _ = draw()
     layer = rotatory((D_T, D_L, D_L), hops=hops)
     layer.score_r.load_state_dict(layer.score_l.state_dict())
@@ -115,7 +119,8 @@ def test_p4_17_equal_contexts_with_tied_parameters_give_equal_sides(hops):
     assert_close(weights[-1]["a_lt"], weights[-1]["a_rt"])
 
 
-def test_p4_18_the_first_of_several_hops_is_the_plain_rotation():
+@pytest.mark.proves("P4.18")
+def test_the_first_of_several_hops_is_the_plain_rotation():
     _, features, masks = draw(seed=1)
     _, plain = rotatory(hops=1)(*features, *masks)
     _, several = rotatory(hops=3)(*features, *masks)
@@ -124,7 +129,7 @@ def test_p4_18_the_first_of_several_hops_is_the_plain_rotation():
         assert_close(several[0][name], a)
 
 
-def test_p4_18_a_second_hop_asks_the_left_with_the_left_and_the_right_with_the_right():
+def test_a_second_hop_asks_the_left_with_the_left_and_the_right_with_the_right():
     _, (target, left, right), _ = draw()
     once, _ = rotatory(hops=1)(target, left, right)
     r_lt, r_rt = once[D_L + D_R :].split(D_T)
@@ -137,9 +142,10 @@ def test_p4_18_a_second_hop_asks_the_left_with_the_left_and_the_right_with_the_r
     assert_close(weights[1]["a_r"], from_right[0]["a_r"])
 
 
+@pytest.mark.proves("P4.19")
 @pytest.mark.parametrize("hops", [1, 2])
 @pytest.mark.parametrize("how", ["masked", "of length 0"])
-def test_p4_19_an_empty_context_is_zero_and_makes_the_target_uniform(hops, how):
+def test_an_empty_context_is_zero_and_makes_the_target_uniform(hops, how):
     _, (target, left, right), _ = draw()
     layer = rotatory(hops=hops)
     layer.score_lt.b.data.fill_(0.7)
@@ -158,7 +164,8 @@ def test_p4_19_an_empty_context_is_zero_and_makes_the_target_uniform(hops, how):
     assert_close(output[-D_T:], wanted[-D_T:])
 
 
-def test_p4_19_in_a_batch_each_example_may_stand_at_an_edge():
+@pytest.mark.proves("P4.19")
+def test_in_a_batch_each_example_may_stand_at_an_edge():
     _, (target, left, right), _ = draw()
     layer = rotatory(hops=2)
     batch = [x.expand(3, *x.shape) for x in (target, left, right)]
@@ -171,7 +178,7 @@ def test_p4_19_in_a_batch_each_example_may_stand_at_an_edge():
     assert_close(output[2], layer(target, left, right[:0])[0])
 
 
-def test_p4_19_a_batch_without_any_left_context_trains_without_nan():
+def test_a_batch_without_any_left_context_trains_without_nan():
     layer = rotatory(hops=2)
     _, (target, _, right), _ = draw()
     target = target.expand(3, N_T, D_T)

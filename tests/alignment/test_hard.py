@@ -9,6 +9,7 @@ from attn_course.alignment import softmax
 from attn_course.definitions import alignment as definition
 
 
+@pytest.mark.agrees("alignment.hard", "definitions.alignment.hard")
 def test_hard_draws_the_key_on_which_the_same_number_falls_in_the_definition():
     rng = np.random.default_rng(5)
     scores, mask = rng.normal(size=(13, 7, 5)), rng.random((13, 7, 5)) < 0.7
@@ -30,8 +31,9 @@ def test_hard_weights_are_one_hot_and_never_on_a_masked_key():
     assert (weights * ~mask == 0).all()
 
 
+@pytest.mark.proves("P2.9")
 @pytest.mark.parametrize("library", ["numpy", "torch"])
-def test_p2_9_hard_attention_is_soft_attention_on_average(library):
+def test_hard_attention_is_soft_attention_on_average(library):
     scores = np.array([[0.0, 1.0, -1.0, 2.0]])
     values = np.array([[1.0], [2.0], [3.0], [5.0]])
     many = np.repeat(scores[None], 40_000, axis=0)
@@ -44,7 +46,12 @@ def test_p2_9_hard_attention_is_soft_attention_on_average(library):
     np.testing.assert_allclose((weights @ values).mean(0), soft @ values, atol=0.03)
 
 
-def test_p2_10_enumerated_reinforce_is_exact_for_every_baseline():
+@pytest.mark.proves("P2.10")
+@pytest.mark.agrees(
+    "alignment.expected_reward_gradient",
+    "definitions.alignment.expected_reward_gradient",
+)
+def test_enumerated_reinforce_is_exact_for_every_baseline():
     rng = np.random.default_rng(0)
     scores, rewards = rng.normal(size=5), rng.normal(size=5)
     exact = alignment.expected_reward_gradient(scores, rewards)
@@ -68,7 +75,8 @@ def test_the_exact_gradient_is_autograds():
     torch.testing.assert_close(alignment.expected_reward_gradient(scores, rewards), gradient)
 
 
-def test_p2_10_the_optimal_baseline_has_the_least_variance():
+@pytest.mark.proves("P2.10")
+def test_the_optimal_baseline_has_the_least_variance():
     rng = np.random.default_rng(0)
     scores, rewards = rng.normal(size=5), rng.normal(size=5) + 3
     a = softmax(scores)
@@ -90,7 +98,8 @@ def test_p2_10_the_optimal_baseline_has_the_least_variance():
     assert abs(best - (a * rewards).sum()) > 1e-3  # it is not the mean reward
 
 
-def test_p2_11_one_hot_weights_make_hard_and_soft_the_same():
+@pytest.mark.proves("P2.11")
+def test_one_hot_weights_make_hard_and_soft_the_same():
     scores = np.array([[0.0, 1e3, 0.0]])
     for seed in range(5):
         drawn = alignment.hard(scores, np.random.default_rng(seed))

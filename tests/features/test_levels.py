@@ -11,7 +11,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from attn_course.definitions import features as definition
 from attn_course.features import AttentionViaAttention, HierarchicalAttention
-from tests.features_by_hand import assert_close, by_hand, keys_and_values, shaken
+from tests.features.by_hand import assert_close, by_hand, keys_and_values, shaken
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -46,6 +46,7 @@ def via_attention(**options):
     return AttentionViaAttention(D_Q, (D_WORD, D_CHARACTER), D_W, **options).double()
 
 
+@pytest.mark.agrees("features.AttentionViaAttention", "definitions.features.via_attention")
 @given(seed=seeds)
 @settings(max_examples=8)
 def test_attention_via_attention_agrees_with_its_definition_in_loops(seed):
@@ -67,6 +68,7 @@ def test_attention_via_attention_agrees_with_its_definition_in_loops(seed):
                 assert_close(a[i].detach(), numbers(wanted[name]))
 
 
+@pytest.mark.agrees("features.AttentionViaAttention", "PyTorch")
 def test_attention_via_attention_agrees_with_pytorch_own_kernel():
     generator = torch.Generator().manual_seed(0)
     queries, words = randn(generator, Q, D_Q), randn(generator, N_W, D_Q)
@@ -78,7 +80,8 @@ def test_attention_via_attention_agrees_with_pytorch_own_kernel():
     assert_close(output, torch.cat([c_w, c_c], -1))
 
 
-def test_p4_20_blind_to_the_words_the_second_look_is_ordinary_attention():
+@pytest.mark.proves("P4.20")
+def test_blind_to_the_words_the_second_look_is_ordinary_attention():
     _, (queries, words, characters), _ = draw()
     layer = via_attention()
     layer.score_c.W_q.data[:, D_Q:] = 0
@@ -92,7 +95,8 @@ def test_p4_20_blind_to_the_words_the_second_look_is_ordinary_attention():
         assert_close(weights["a_c"][i].detach(), numbers(wanted))
 
 
-def test_p4_20_otherwise_the_words_change_the_second_look():
+@pytest.mark.proves("P4.20")
+def test_otherwise_the_words_change_the_second_look():
     _, (queries, words, characters), _ = draw()
     layer = via_attention()
     _, weights = layer(queries, words, characters)
@@ -100,7 +104,8 @@ def test_p4_20_otherwise_the_words_change_the_second_look():
     assert not torch.allclose(weights["a_c"], others["a_c"])
 
 
-def test_p4_21_a_single_word_is_found_by_every_query():
+@pytest.mark.proves("P4.21")
+def test_a_single_word_is_found_by_every_query():
     _, (queries, words, characters), _ = draw(n_w=1)
     output, weights = via_attention()(queries, words, characters)
     assert (weights["a_w"] == 1).all()
@@ -140,6 +145,7 @@ def hierarchical(d_f=D, **options):
     return HierarchicalAttention(d_f, **options).double()
 
 
+@pytest.mark.agrees("features.HierarchicalAttention", "definitions.features.hierarchical")
 @given(seed=seeds)
 @settings(max_examples=15)
 def test_hierarchical_agrees_with_its_definition_in_loops(seed):
@@ -164,13 +170,15 @@ def attended(vectors, score):
     return scaled_dot_product_attention(query, hidden, vectors, scale=1.0)[..., 0, :]
 
 
+@pytest.mark.agrees("features.HierarchicalAttention", "PyTorch")
 def test_hierarchical_agrees_with_pytorch_own_kernel():
     _, words, _ = document()
     layer = hierarchical()
     assert_close(layer(words)[0], attended(attended(words, layer.score_S), layer.score_D))
 
 
-def test_p4_22_the_only_sentence_is_the_document():
+@pytest.mark.proves("P4.22")
+def test_the_only_sentence_is_the_document():
     _, words, _ = document()
     layer = hierarchical()
     output, weights = layer(words[:1])
@@ -178,7 +186,8 @@ def test_p4_22_the_only_sentence_is_the_document():
     assert_close(output, weights["a_S"][0] @ words[0])
 
 
-def test_p4_23_uniform_weights_give_the_mean_of_the_sentences_means():
+@pytest.mark.proves("P4.23")
+def test_uniform_weights_give_the_mean_of_the_sentences_means():
     _, words, _ = document()
     layer = hierarchical()
     layer.score_S.w.data.zero_()
@@ -192,7 +201,8 @@ def test_p4_23_uniform_weights_give_the_mean_of_the_sentences_means():
     assert not torch.allclose(output, words[mask].mean(0))
 
 
-def test_p4_24_the_order_of_words_and_of_sentences_does_not_matter():
+@pytest.mark.proves("P4.24")
+def test_the_order_of_words_and_of_sentences_does_not_matter():
     _, words, _ = document()
     layer = hierarchical()
     output, weights = layer(words)
@@ -202,7 +212,8 @@ def test_p4_24_the_order_of_words_and_of_sentences_does_not_matter():
     assert_close(permuted_weights["a_D"], weights["a_D"].flip(0))
 
 
-def test_p4_24_moving_a_word_to_another_sentence_changes_the_document():
+@pytest.mark.proves("P4.24")
+def test_moving_a_word_to_another_sentence_changes_the_document():
     _, words, _ = document()
     layer = hierarchical()
     exchanged = words.clone()
@@ -210,8 +221,9 @@ def test_p4_24_moving_a_word_to_another_sentence_changes_the_document():
     assert not torch.allclose(layer(exchanged)[0], layer(words)[0])
 
 
+@pytest.mark.proves("P4.25")
 @pytest.mark.parametrize("junk", [0.0, 1e3, float("nan"), float("inf")])
-def test_p4_25_padding_words_and_padding_sentences_change_nothing(junk):
+def test_padding_words_and_padding_sentences_change_nothing(junk):
     _, words, _ = document()
     layer = hierarchical()
     wanted, wanted_weights = layer(words)
@@ -227,7 +239,8 @@ def test_p4_25_padding_words_and_padding_sentences_change_nothing(junk):
     assert (weights["a_D"][S:] == 0).all()
 
 
-def test_p4_25_an_empty_sentence_in_the_middle_is_left_out():
+@pytest.mark.proves("P4.25")
+def test_an_empty_sentence_in_the_middle_is_left_out():
     _, words, _ = document()
     layer = hierarchical()
     three = torch.stack([words[0], torch.full_like(words[0], 9.0), words[1]])

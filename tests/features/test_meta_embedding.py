@@ -11,7 +11,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from attn_course.definitions import features as definition
 from attn_course.features import MetaEmbedding
-from tests.features_by_hand import assert_close, shaken
+from tests.features.by_hand import assert_close, shaken
 
 N, D_E, D_T = 2, (3, 7, 5), 11  # N words, three embeddings of each
 E = len(D_E)
@@ -30,6 +30,7 @@ def meta(d_e=D_E, **options):
     return shaken(layer, torch.Generator().manual_seed(0))
 
 
+@pytest.mark.agrees("features.MetaEmbedding", "definitions.features.meta_embedding")
 @pytest.mark.parametrize("weighting", ["softmax", "gate"])
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=15)
@@ -56,6 +57,7 @@ def mapped(layer, embeddings):
     return torch.stack([m(e) for m, e in zip(layer.maps, embeddings, strict=True)], -2)
 
 
+@pytest.mark.agrees("features.MetaEmbedding", "PyTorch")
 def test_meta_embedding_agrees_with_pytorch_own_kernel():
     _, embeddings, _ = draw()
     layer = meta()
@@ -76,13 +78,15 @@ def test_the_number_of_parameters_is_the_one_stated():
     assert sum(p.numel() for p in meta().parameters()) == wanted
 
 
-def test_p4_26_a_single_embedding_is_only_mapped():
+@pytest.mark.proves("P4.26")
+def test_a_single_embedding_is_only_mapped():
     _, embeddings, _ = draw(d_e=(7,))
     layer = meta(d_e=(7,))
     assert_close(layer(embeddings)[0], layer.maps[0](embeddings[0]))
 
 
-def test_p4_27_beta_cancels_in_a_softmax():
+@pytest.mark.proves("P4.27")
+def test_beta_cancels_in_a_softmax():
     _, embeddings, _ = draw()
     layer = meta(weighting="softmax")
     x, _ = layer(embeddings)
@@ -92,7 +96,8 @@ def test_p4_27_beta_cancels_in_a_softmax():
     assert_close(layer(embeddings)[0], x)
 
 
-def test_p4_27_beta_counts_in_a_gate():
+@pytest.mark.proves("P4.27")
+def test_beta_counts_in_a_gate():
     _, embeddings, _ = draw()
     layer = meta(weighting="gate")
     x, weights = layer(embeddings)
@@ -102,8 +107,9 @@ def test_p4_27_beta_counts_in_a_gate():
     assert (layer(embeddings)[1] > weights).all()
 
 
+@pytest.mark.proves("P4.28")
 @pytest.mark.parametrize("weighting", ["softmax", "gate", "uniform"])
-def test_p4_28_permuting_the_types_with_their_maps_changes_nothing(weighting):
+def test_permuting_the_types_with_their_maps_changes_nothing(weighting):
     _, embeddings, mask = draw(seed=2)
     order = [2, 0, 1]
     layer, permuted = meta(weighting=weighting), meta([D_E[i] for i in order], weighting=weighting)
@@ -114,7 +120,8 @@ def test_p4_28_permuting_the_types_with_their_maps_changes_nothing(weighting):
     assert_close(permuted_weights, weights[:, order])
 
 
-def test_p4_29_without_learning_the_weights_every_type_counts_alike():
+@pytest.mark.proves("P4.29")
+def test_without_learning_the_weights_every_type_counts_alike():
     _, embeddings, _ = draw()
     layer = meta(weighting="uniform")
     assert {name.split(".")[0] for name, _ in layer.named_parameters()} == {"maps"}
@@ -127,7 +134,8 @@ def test_p4_29_without_learning_the_weights_every_type_counts_alike():
     assert_close(attentive(embeddings)[0], x)
 
 
-def test_p4_29_equal_weights_are_one_linear_map_of_the_concatenation():
+@pytest.mark.proves("P4.29")
+def test_equal_weights_are_one_linear_map_of_the_concatenation():
     _, embeddings, _ = draw()
     layer = meta(weighting="uniform")
     W = torch.cat([m.weight for m in layer.maps], dim=1) / E
