@@ -7,7 +7,7 @@
 #   WORKERS    how many tests run at once
 #   ARGS       further arguments for pytest or JupyterLab
 
-PYTHON ?= python3
+PYTHON ?=
 TORCH ?=
 PIP_ARGS ?=
 WORKERS ?= 2
@@ -20,29 +20,39 @@ BOOK := .venv/bin/python -c 'from jupyter_book.cli.main import main; main()'
 
 # A PYTHONPATH from outside would put other versions in front of the environment's.
 unexport PYTHONPATH PYTHONHOME
+export PYTHON TORCH PIP_ARGS
 
 .DEFAULT_GOAL := help
-.PHONY: help env book test lab test-mine check lint types contracts derived doctests exercises tested handout tasks bench bench-grader reproduce clean
+.PHONY: help env pins book plain-book test quick lab test-mine check lint types contracts derived \
+  doctests exercises selftest tested handout tasks bench bench-grader reproduce clean
 
 help: ## list these words
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r word text; do \
 	  printf '  make %-13s %s\n' "$$word" "$$text"; done
 
 env: ## make the environment in .venv, or find that it is there
-	@command -v "$(PYTHON)" >/dev/null || { \
-	  echo "environment: there is no $(PYTHON) here: install Python 3.11, 3.12 or 3.13," \
-	    "or name the one you have: make book PYTHON=python3.12" >&2; exit 1; }
-	@"$(PYTHON)" tools/environment.py $(if $(filter file,$(origin PYTHON)),,--python-chosen) \
-	  --torch='$(TORCH)' --pip-args='$(PIP_ARGS)'
+	@sh tools/environment.sh
+
+pins: ## write requirements.txt from pyproject.toml (ARGS=--upgrade moves to newer versions)
+	@command -v uv >/dev/null || { echo "pins: this needs uv: pip install uv" >&2; exit 1; }
+	@uv pip compile pyproject.toml --all-extras --universal --python-version 3.11.0 --no-build \
+	  --custom-compile-command 'make pins' --quiet --output-file requirements.txt $(ARGS)
 
 # -W -n: a warning, a failing cell or a dead reference fails. Cells are run once and remembered.
 book: env ## build the book and say where it is
 	@$(BOOK) build book --config _config.yml --path-output . -W -n --keep-going
 	@echo; echo "The book is here: $$PWD/_build/html/index.html"
 
+# An insurance: should Jupyter Book 1 come to an end, Sphinx alone builds the same pages.
+plain-book: env ## build the book with Sphinx alone, from the configuration that Jupyter Book writes
+	@.venv/bin/python tools/plain_book.py _build/plain
+
 # The tests look at the built book; nothing is executed twice.
 test: book ## run every test (the doctests too)
-	@$(RUN) pytest -n $(WORKERS) --dist loadfile $(ARGS)
+	@$(RUN) pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+
+quick: env ## test what has changed since the last commit on main: no book, browser or sandbox
+	@$(RUN) ruff check . && .venv/bin/python tools/quick.py -n $(WORKERS) --dist loadgroup $(ARGS)
 
 # A copy: what you write must not make the exercises of the course differ from their source.
 # tools/jupyter has no question about news asked, which JupyterLab would show over the feedback.
@@ -61,6 +71,7 @@ check: lint types contracts derived doctests ## lint, types, who imports whom, d
 derived: env
 	@$(COURSE) release --check
 	@.venv/bin/python tools/tested.py --check
+	@.venv/bin/python tools/generated.py --check
 
 lint: env
 	@$(RUN) ruff check .
@@ -75,8 +86,14 @@ contracts: env
 doctests: env
 	@$(RUN) pytest -q attn_course $(ARGS)
 
-exercises: env ## write exercises/ anew from solutions/
+exercises: env ## write exercises/ anew from solutions/, and the tables of README and CONTRIBUTING
 	@$(COURSE) release
+	@.venv/bin/python tools/generated.py
+
+selftest: env ## try all known mistakes and mutants on the checks, and show the result in README
+	@mkdir -p _build && $(COURSE) selftest >_build/selftest.txt
+	@mv _build/selftest.txt book/_data/selftest.txt
+	@.venv/bin/python tools/generated.py
 
 tested: env ## write book/tested.json anew from the marks of the tests
 	@.venv/bin/python tools/tested.py

@@ -219,6 +219,22 @@ def parser() -> Reader:
         help=_("fail where a figure is not the one kept for its seed"),
     )
     made.add_argument(
+        "--changed",
+        action="store_true",
+        help=_("with --compare: only tasks whose code has changed since their figures were kept"),
+    )
+    made.add_argument(
+        "--pick",
+        default="",
+        metavar="WORD",
+        help=_("with --changed: one unchanged task too, chosen by a word such as a commit's hash"),
+    )
+    made.add_argument(
+        "--confirm",
+        action="store_true",
+        help=_("with --compare: note in FILE that this code reproduces its figures"),
+    )
+    made.add_argument(
         "--fresh", action="store_true", help=_("train anew what an earlier run has finished")
     )
     made.add_argument(

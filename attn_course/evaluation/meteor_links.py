@@ -10,6 +10,7 @@ from functools import cache
 from itertools import accumulate
 from typing import TypeAlias
 
+from attn_course._extras import missing
 from attn_course.evaluation._tokens import Tokens
 from attn_course.evaluation.meteor_search import OpenWord, search
 
@@ -114,6 +115,8 @@ def _crossings_with(settled: dict[int, int], n: int) -> Callable[[int, int], int
 @cache
 def porter() -> Callable[[str], str]:
     """Return Porter's stemmer for English, loaded when it is first wanted."""
-    import snowballstemmer
-
+    try:
+        import snowballstemmer
+    except ImportError as fault:
+        raise missing("snowballstemmer", "meteor") from fault
     return snowballstemmer.stemmer("porter").stemWord

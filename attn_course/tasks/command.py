@@ -5,23 +5,23 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from attn_course._progress import Progress
 from attn_course.tasks import all_tasks
 from attn_course.tasks.table import (
-    LIBRARIES,
     Row,
     as_json,
     as_text,
+    code_version,
     compared,
     differences,
     read_table,
     run,
+    versions_here,
 )
 from attn_course.tasks.task import Task
 from attn_course.tasks.training import TUNING_SEED, best_rate, tune
@@ -52,6 +52,11 @@ def carry_out(arguments: argparse.Namespace) -> int:
             sentence = _("There is no table to compare with in {path}; --save writes one.")
             print(sentence.format(path=arguments.compare), file=sys.stderr)
             return 2
+    elif arguments.changed or arguments.confirm:
+        print(_("--changed and --confirm need --compare FILE, a kept table."), file=sys.stderr)
+        return 2
+    if arguments.changed:
+        tasks = changed_tasks(tasks, load(arguments.compare).get("code", {}), arguments.pick)
     seeds = list(range(arguments.seeds))
     jobs = arguments.jobs or os.cpu_count() or 1
     log = None if arguments.fresh else LOG
@@ -61,7 +66,12 @@ def carry_out(arguments: argparse.Namespace) -> int:
     if arguments.save:
         save(arguments.save, rows)
         print(_("Saved to {path}.").format(path=arguments.save), file=sys.stderr)
-    return 0 if stated is None else _compare(rows, stated, arguments.compare)
+    if stated is None:
+        return 0
+    code = _compare(rows, stated, arguments.compare)
+    if code == 0 and arguments.confirm:
+        confirm(arguments.compare, tasks)
+    return code
 
 
 def chosen_tasks(names: Sequence[str] | None) -> list[Task]:
@@ -74,9 +84,40 @@ def chosen_tasks(names: Sequence[str] | None) -> list[Task]:
     return [known[name] for name in dict.fromkeys(names or known)]
 
 
+def changed_tasks(tasks: Sequence[Task], code: Mapping[str, str], pick: str) -> list[Task]:
+    """Return the tasks whose code is not that of `code`, and one more, which the word `pick` picks.
+
+    The one more would show that an unchanged task has changed after all, by way of something that
+    no fingerprint knows, such as the operating system.
+    """
+    changed = [task for task in tasks if _code_of(task) != code.get(task.name)]
+    same = [task for task in tasks if task not in changed]
+    if same and pick:
+        changed.append(same[int.from_bytes(pick.encode()) % len(same)])
+    return [task for task in tasks if task in changed]
+
+
+def confirm(path: Path, tasks: Iterable[Task]) -> None:
+    """Note in a kept table that today's code of these tasks reproduces its figures."""
+    record = load(path)
+    rows = record.pop("rows")
+    _write(path, record | {"code": _code(record.get("code", {}), tasks), "rows": rows})
+
+
+def _code(known: Mapping[str, str], tasks: Iterable[Task]) -> dict[str, str]:
+    """Return the fingerprints of `known` tasks, with those of `tasks` as they are today."""
+    renewed = {**known, **{task.name: _code_of(task) for task in tasks}}
+    return {name: renewed[name] for name in all_tasks() if name in renewed}
+
+
+def _code_of(task: Task) -> str:
+    return code_version(type(task).__module__)
+
+
 def save(path: Path, rows: Sequence[Row]) -> None:
     """Write the table with the versions and the date; rows of other tasks in the file stay."""
-    kept = load(path)["rows"] if path.exists() else []
+    before = load(path) if path.exists() else {"rows": []}
+    kept = before["rows"]
     new = as_json(rows)
     renewed = {row["task"] for row in new}
     place = {name: number for number, name in enumerate(all_tasks())}
@@ -86,10 +127,15 @@ def save(path: Path, rows: Sequence[Row]) -> None:
         "python": platform.python_version(),
         "machine": platform.machine(),
         "threads": 1,
-        "versions": {name: version(name) for name in LIBRARIES},
+        "versions": versions_here(),
+        "code": _code(before.get("code", {}), [all_tasks()[name] for name in renewed]),
         "rows": sorted(both, key=lambda row: place[row["task"]]),  # stable: comparisons in order
     }
     path.parent.mkdir(parents=True, exist_ok=True)
+    _write(path, record)
+
+
+def _write(path: Path, record: Mapping[str, Any]) -> None:
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from attn_course._extras import missing
 from attn_course.alignment import hard, score_function_gradient, softmax
 from attn_course.attention import Align, attend
 from attn_course.tasks.parts import KeyScore, UniformScore
@@ -41,8 +42,10 @@ _BORDERS = {"train": (0, 1197), "validation": (1197, 1497), "test": (1497, 1797)
 @cache
 def digits(split: Split) -> tuple[np.ndarray, np.ndarray]:
     """Return the images `(n, 64)`, from 0 to 1, and names of a split's digits: none is in two."""
-    from sklearn.datasets import load_digits
-
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError as fault:
+        raise missing("scikit-learn", "digits") from fault
     bundled = load_digits()
     order = np.random.default_rng(0).permutation(len(bundled.target))
     start, end = _BORDERS[split]

@@ -4,26 +4,29 @@
 so that neither the number of jobs nor an interruption changes a figure.
 """
 
-import ast
 import json
 import multiprocessing
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from functools import cache
-from hashlib import sha256
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from math import isnan, sqrt
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 from attn_course._progress import Progress
+from attn_course._sources import files_behind, fingerprint
 from attn_course.evaluation.paired import spread
 from attn_course.tasks.task import Comparison, Task
 from attn_course.translate import _
 
 LIBRARIES = ("torch", "numpy", "scikit-learn", "babel")
+_NO_FIGURES_FROM = (
+    *("attn_course.figures", "attn_course.tasks.figures"),
+    *("attn_course._progress", "attn_course._extras", "attn_course.translate"),
+)
 _CLEAR = 3  # spreads between two means before one is said to win
 _MATTERS = 0.01  # and so much of the larger one at least
 _ROUNDING = 0.05  # of a stated figure: another processor rounds otherwise …
@@ -240,40 +243,26 @@ def _spread(scores: list[float]) -> float | None:
 
 @cache
 def code_version(module: str) -> str:
-    """Return a name for the code and the libraries that the figures of a task depend on.
+    """Return a fingerprint of the code and the libraries that the figures of a task depend on.
 
-    That is its module and everything of the course that it imports, however indirectly.
+    That is its module, the training, and everything of the course that they import. Drawings, bars
+    and the language of messages change no figure.
     """
-    read = sha256()
-    for name in sorted(_imported(module)):
-        read.update(f"{name}\n".encode() + _file_of(name).read_bytes())
-    for library in LIBRARIES:
-        read.update(f"{library} {version(library)}\n".encode())
-    return read.hexdigest()[:16]
+    files = files_behind([module, "attn_course.tasks.training"], without=_NO_FIGURES_FROM)
+    # Without "+cpu": builds of one version agree within what `differences` allows.
+    versions = (f"{name} {number.partition('+')[0]}" for name, number in versions_here().items())
+    return fingerprint(files, *versions)
 
 
-def _imported(module: str) -> set[str]:
-    """Return the modules of the course that `module` imports, itself included."""
-    found, pending = set(), [module, "attn_course.tasks.training"]
-    while pending:
-        name = pending.pop()
-        if name in found:
-            continue
-        found.add(name)
-        for node in ast.walk(ast.parse(_file_of(name).read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("attn_course"):
-                inside = [f"{node.module}.{alias.name}" for alias in node.names]
-                pending += [str(node.module), *(each for each in inside if _is_module(each))]
-    return found
-
-
-def _file_of(module: str) -> Path:
-    place = Path(__file__).parents[2].joinpath(*module.split("."))
-    return place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
-
-
-def _is_module(name: str) -> bool:
-    return _file_of(name).is_file()
+def versions_here() -> dict[str, str]:
+    """Return the versions of the libraries that figures depend on; some may not be installed."""
+    versions = {}
+    for name in LIBRARIES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:  # then no task that needs it runs
+            versions[name] = ""
+    return versions
 
 
 def read_log(path: Path) -> dict[tuple[str, str, int, str], Run]:

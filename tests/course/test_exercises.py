@@ -24,6 +24,7 @@ from attn_course.inside.submission import SerialisedSubmission
 from attn_course.practice import exercises
 from attn_course.practice.exercises import chapters
 from attn_course.practice.results import Verdict
+from tests.what_changed import mutants, to_test
 
 # A known mistake may well divide by zero: its feedback matters here, not NumPy's warning.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -144,8 +145,9 @@ def test_every_mistake_is_rejected_by_name_and_every_variant_accepted(exercise, 
     assert examined.rejected == (), "these right answers were rejected"
 
 
-@each_exercise
-def test_mutants_of_the_solution_are_rejected(exercise):
+@pytest.mark.parametrize("name", to_test("mutants", mutants()))
+def test_mutants_of_the_solution_are_rejected(name):
+    (exercise,) = (one for one in EXERCISES if one.id == name)
     trial = try_mutants(solution_in(source_of(exercise.chapter), exercise))
     passed = "\n".join(f"{mutant.kind}: {mutant.change}" for mutant in trial.unexplained)
     assert trial.rate >= WANTED_RATE, (

@@ -1,5 +1,6 @@
 """The files of the project agree with one another, and hold nothing that does not belong."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import textwrap
 import tomllib
 import zipfile
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ import yaml
 
 from attn_course.authoring.edits import edited
 from attn_course.authoring.entries import read_entries
+from attn_course.practice.exercises import chapters
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -95,36 +98,76 @@ def test_readme_names_every_top_level_folder():
     assert [folder for folder in sorted(folders) if f"| `{folder}/` |" not in README] == []
 
 
-def modules(folder):
-    """Return the names of the modules and packages in `folder`, as README writes them."""
-    files = {path.name for path in folder.glob("*.py")} - {"__init__.py"}
-    packages = {f"{path.parent.name}/" for path in folder.glob("*/__init__.py")}
-    return sorted(files | packages)
+def load_generated():
+    spec = spec_from_file_location("generated", ROOT / "tools" / "generated.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-HEADINGS = {
-    "attn_course": "| module |",
-    "attn_course/practice": "| module of `practice/` |",
-    "attn_course/authoring": "| module of `authoring/` |",
-}
+generated = load_generated()
 
 
-def rows_of_readme(package):
-    """Return the names in the first column of a package's table in README."""
-    table = README.split(HEADINGS[package])[1].split("\n\n")[0]
-    return re.findall(r"^\| `([^`]+)` \|", table, flags=re.MULTILINE)
+@pytest.mark.parametrize("name", generated.FILES)
+def test_the_tables_of_readme_and_contributing_agree_with_the_code(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert "<!-- generated:" in text
+    assert generated.renewed(text) == text, "run `make exercises`"
 
 
-@pytest.mark.parametrize("package", HEADINGS)
-def test_readme_has_one_line_for_every_module_and_none_for_what_is_gone(package):
-    assert sorted(rows_of_readme(package)) == modules(ROOT / package)
+def test_readme_has_a_line_for_every_module_of_every_package_that_is_a_room():
+    rooms = ["attn_course", *(f"attn_course/{name}" for name in ("practice", "authoring"))]
+    rooms += ["attn_course/grading", "attn_course/inside"]
+    assert [room for room in rooms if f"<!-- generated: modules {room} -->" not in README] == []
+
+
+def test_a_table_has_chapters_first_and_the_first_sentence_of_each_module(tmp_path, monkeypatch):
+    monkeypatch.setattr(generated, "ROOT", tmp_path)
+    package = tmp_path / "attn_course"
+    (package / "queries").mkdir(parents=True)
+    (package / "__init__.py").write_text('"""The package."""')
+    (package / "queries" / "__init__.py").write_text('"""Queries: who asks.  (chapter 6)"""')
+    (package / "scale.py").write_text('r"""How large? As large\nas it gets.\n\nMore."""')
+    (package / "_arrays.py").write_text('"""Arrays,\nof all kinds.  (chapter 2)\n"""')
+    stale = "a\n<!-- generated: modules attn_course -->\nold\n<!-- end -->\nz\n"
+    assert generated.renewed(stale).splitlines() == [
+        *("a", "<!-- generated: modules attn_course -->", ""),
+        *("| module | what it is for |", "|---|---|"),
+        "| `_arrays.py` | chapter 2: Arrays, of all kinds |",
+        "| `queries/` | chapter 6: Queries: who asks |",
+        "| `scale.py` | How large? |",
+        *("", "<!-- end -->", "z"),
+    ]
+
+
+def test_every_module_of_the_package_says_what_it_is_for():
+    silent = [path for path in (ROOT / "attn_course").rglob("*.py") if not generated.row(path)[2]]
+    exercises = ROOT / "attn_course" / "practice" / "exercises"
+    assert [str(path) for path in silent if exercises not in path.parents] == []
+
+
+def test_the_selftest_that_readme_shows_was_of_the_exercises_as_they_are():
+    """Counted without trying anything: `make selftest` keeps the whole report."""
+    kept = (ROOT / "book" / "_data" / "selftest.txt").read_text(encoding="utf-8")
+    exercises = [one for chapter in chapters().values() for one in chapter.exercises.values()]
+    mistakes = sum(len(exercise.mistakes) for exercise in exercises)
+    assert f"Kill rate: 100 % ({mistakes} of {mistakes})" in kept, "run `make selftest`"
+    assert [exercise.id for exercise in exercises if f"\n{exercise.id} " not in kept] == []
+
+
+def test_continuous_integration_is_what_anyone_can_run():
+    for name, script in {"ci.yml": ".ci/run", "nightly.yml": ".ci/nightly"}.items():
+        workflow = (ROOT / ".github" / "workflows" / name).read_text(encoding="utf-8")
+        steps = yaml.safe_load(workflow)["jobs"]["run"]["steps"]
+        assert script in [step.get("run") for step in steps]
+        assert os.access(ROOT / script, os.X_OK)
 
 
 def test_every_make_word_in_readme_and_contributing_exists():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^([a-z]+):", makefile, flags=re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", makefile, flags=re.MULTILINE))
     text = README + (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"(?:^|`)make ([a-z]+)", text, flags=re.MULTILINE))
+    named = set(re.findall(r"(?:^|`)make ([a-z-]+)", text, flags=re.MULTILINE))
     assert {"book", "test"} <= named <= targets
 
 

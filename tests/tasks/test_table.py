@@ -139,13 +139,20 @@ def test_a_run_of_other_code_does_not_count(short, tmp_path, monkeypatch):
     assert len({run.code for run in read_log(log).values()}) == 2
 
 
-def test_what_a_task_imports_is_what_its_figures_depend_on():
-    found = tables._imported("attn_course.tasks.target_sentiment")
-    assert "attn_course.features.rotatory" in found  # by way of the package's __init__
-    assert "attn_course.alignment" in found
-    assert "attn_course.tasks.training" in found
-    assert "attn_course.tasks.key_lookup" not in found
-    assert not any(name.startswith("attn_course.practice") for name in found)
+def test_what_a_task_imports_is_what_its_figures_depend_on(monkeypatch):
+    read = []
+    monkeypatch.setattr(tables, "fingerprint", lambda files, *words: read.extend(files))
+    tables.code_version.__wrapped__("attn_course.tasks.target_sentiment")
+    names = {path.relative_to(STATED.parents[2]).as_posix() for path in read}
+    assert "attn_course/features/rotatory.py" in names  # by way of the package's __init__
+    assert "attn_course/alignment/__init__.py" in names
+    assert "attn_course/tasks/training.py" in names
+    assert "attn_course/tasks/key_lookup.py" not in names
+    foreign = ("practice", "figures", "grading", "translate")
+    assert [name for name in names if any(word in name for word in foreign)] == []
+
+
+def test_tasks_have_fingerprints_of_their_own():
     other = tables.code_version("attn_course.tasks.key_lookup")
     assert tables.code_version("attn_course.tasks.target_sentiment") != other
 
@@ -291,6 +298,75 @@ def test_the_command_prints_json_saves_and_compares(short, capsys, tmp_path, mon
     kept.write_text(json.dumps(record), encoding="utf-8")
     assert cli.main([*words, "--compare", str(kept)]) == 1
     assert "stated is 0.100" in capsys.readouterr().err
+
+
+def test_saving_keeps_which_code_gave_the_figures_of_each_task(short, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["tasks", "--save", "kept.json", "--task"]
+    cli.main([*words, "key_lookup"])
+    first = load(Path("kept.json"))["code"]
+    assert first == {"key_lookup": tables.code_version("attn_course.tasks.key_lookup")}
+    cli.main([*words, "votes"])
+    assert load(Path("kept.json"))["code"] == first | {
+        "votes": tables.code_version("attn_course.tasks.votes")
+    }
+
+
+@pytest.fixture
+def kept(short, tmp_path, monkeypatch):
+    """A table of three tasks, of which one was made with other code."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("key_lookup", "votes", "two_steps"):
+        cli.main(["tasks", "--save", "kept.json", "--task", name])
+    record = load(Path("kept.json"))
+    record["code"]["votes"] = "another"
+    Path("kept.json").write_text(json.dumps(record), encoding="utf-8")
+    short.clear()
+    return ["tasks", "--fresh", "--compare", "kept.json"] + [
+        word for name in record["code"] for word in ("--task", name)
+    ]
+
+
+def test_only_tasks_whose_code_has_changed_are_trained_again(kept, short):
+    assert cli.main([*kept, "--changed"]) == 0
+    assert {name for name, _arm, _seed in short} == {"votes"}
+
+
+def test_a_word_picks_one_unchanged_task_more(kept, short):
+    picked = set()
+    for word in "abcd":
+        short.clear()
+        assert cli.main([*kept, "--changed", "--pick", word]) == 0
+        names = {name for name, _arm, _seed in short}
+        assert len(names) == 2
+        assert "votes" in names
+        picked |= names
+    assert picked == {"key_lookup", "votes", "two_steps"}
+
+
+def test_code_is_confirmed_only_where_it_reproduces_the_figures(kept, short):
+    before = load(Path("kept.json"))
+    assert cli.main([*kept, "--changed", "--confirm"]) == 0
+    after = load(Path("kept.json"))
+    assert after["code"] == before["code"] | {
+        "votes": tables.code_version("attn_course.tasks.votes")
+    }
+    assert after["rows"] == before["rows"]
+    before["rows"][0]["mechanism_scores"] = [0.1]
+    Path("kept.json").write_text(json.dumps(before), encoding="utf-8")
+    assert cli.main([*kept, "--confirm"]) == 1
+    assert load(Path("kept.json")) == before
+
+
+@pytest.mark.parametrize("option", ["--changed", "--confirm"])
+def test_without_a_table_there_is_nothing_to_compare_code_with(option, short, capsys):
+    assert cli.main(["tasks", option]) == 2
+    assert "need --compare FILE" in capsys.readouterr().err
+    assert short == []
+
+
+def test_every_stated_task_says_which_code_gave_its_figures():
+    assert list(load(STATED)["code"]) == list(all_tasks())
 
 
 @pytest.mark.parametrize("content", [None, "no JSON", "{}", '{"rows": [{"task": "key_lookup"}]}'])

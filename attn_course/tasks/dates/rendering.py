@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable
 from datetime import date
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from babel.dates import format_date, get_date_format
+from attn_course._extras import missing
 
 # Languages whose script matplotlib's own font can draw, so that every example has its figure.
 LOCALES = (
@@ -76,7 +76,7 @@ def written(day: date, locale: str, length: Length) -> Written:
 def _pieces(locale: str, length: Length) -> tuple[tuple[str, str], ...]:
     """Return a pattern in pieces: field letters and what they show, or plain text and ""."""
     pieces = []
-    for found in _PIECE.finditer(get_date_format(length, locale).pattern):
+    for found in _PIECE.finditer(_babel().get_date_format(length, locale).pattern):
         if found["field"]:
             pieces.append((found["field"], _FIELDS[found["letter"]]))
         else:
@@ -86,7 +86,17 @@ def _pieces(locale: str, length: Length) -> tuple[tuple[str, str], ...]:
 
 @cache
 def _rendered(locale: str, letters: str, day: date) -> str:
-    return format_date(day, letters, locale)
+    shown: str = _babel().format_date(day, letters, locale)
+    return shown
+
+
+@cache
+def _babel() -> Any:
+    try:
+        from babel import dates
+    except ImportError as fault:
+        raise missing("babel", "dates") from fault
+    return dates
 
 
 @cache

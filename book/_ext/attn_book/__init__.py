@@ -7,7 +7,8 @@ One module for each concern, each with its own `setup(app)`:
 - `alt_text`   a picture without a description is a warning
 - `access`     what the theme gets wrong for screen readers and keyboards
 - `strictness` a build that warned is not remembered as good
-- `freshness`  cells run again when the package has changed
+- `freshness`  the cells of a page run again when something they use has changed
+- `timing`     how long they take
 - `explorers`  figures that move
 - `taxonomy`   the clickable map
 - `tested`     what holds each mechanism to account
@@ -23,6 +24,7 @@ PARTS = (
     "access",
     "strictness",
     "freshness",
+    "timing",
     "explorers",
     "taxonomy",
     "tested",
