@@ -312,7 +312,7 @@ def checkout(folder, tmp_path):
     for name in ("Makefile", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / "tools").mkdir()
-    (tmp_path / "tools" / "environment.py").write_text("")  # the environment is there
+    (tmp_path / "tools" / "environment.sh").write_text("")  # the environment is there
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     python = tmp_path / ".venv" / "bin" / "python"
     python.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" "$@"\n')
