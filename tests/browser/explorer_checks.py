@@ -261,8 +261,14 @@ BAD_LETTERS = """all => all.flatMap(text => {
   return letters.height < 11 || isCut ? [`${text.textContent}: ${JSON.stringify(letters)}`] : [];
 })"""
 
+# A word may be longer than the box of its element: what counts is where its letters are.
 ON_ONE_ANOTHER = """all => all.flatMap((one, i) => all.slice(i + 1).flatMap(other => {
-  const [a, b] = [one.getBoundingClientRect(), other.getBoundingClientRect()];
+  const lettersOf = element => {
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    return element.ownerSVGElement ? element.getBoundingClientRect() : range.getBoundingClientRect();
+  };
+  const [a, b] = [lettersOf(one), lettersOf(other)];
   const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
   const along = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
   return across > 0 && along > 0.3 * a.height ? [`${one.textContent} on ${other.textContent}`] : [];
@@ -283,6 +289,7 @@ def phone_faults(page, explorer):
         *overflow_faults(page),
         *words.evaluate_all(BAD_LETTERS),
         *words.evaluate_all(ON_ONE_ANOTHER),
+        *explorer.locator(".controls :is(.name, .value)").evaluate_all(ON_ONE_ANOTHER),
     ]
 
 
