@@ -264,9 +264,9 @@ BAD_LETTERS = """all => all.flatMap(text => {
 # A word may be longer than the box of its element: what counts is where its letters are.
 ON_ONE_ANOTHER = """all => all.flatMap((one, i) => all.slice(i + 1).flatMap(other => {
   const lettersOf = element => {
-    const range = document.createRange();
-    range.selectNodeContents(element);
-    return element.ownerSVGElement ? element.getBoundingClientRect() : range.getBoundingClientRect();
+    const letters = document.createRange();
+    letters.selectNodeContents(element);
+    return (element.ownerSVGElement ? element : letters).getBoundingClientRect();
   };
   const [a, b] = [lettersOf(one), lettersOf(other)];
   const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);

@@ -1,9 +1,9 @@
 """The base of all explorers: one figure, shown as a widget where Python runs, else as a page.
 
-`_repr_mimebundle_` offers both and the viewer takes what it can: JupyterLab with a kernel the
-widget, which talks to Python; every other viewer the HTML, in which the same JavaScript computes.
-Until it does, and where scripts are switched off, the HTML shows a sentence. The book replaces the
-sentence by the still picture (`still`), for which it needs one package more.
+`_repr_mimebundle_` offers both, and the viewer shows what it can: JupyterLab with a kernel shows
+the widget, which talks to Python; every other viewer shows the HTML, in which the same JavaScript
+computes. Until it does, and where scripts are switched off, the HTML shows a sentence. The book
+replaces the sentence by the still picture (`still`), for which it needs one more package.
 """
 
 import math

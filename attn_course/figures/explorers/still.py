@@ -1,4 +1,4 @@
-"""Figures that stand still: what a page shows before, or without, JavaScript.
+"""Still pictures: what a page shows before its JavaScript runs, and where none runs.
 
 When the book is built, the module of an explorer runs in mini-racer (V8 as a Python package, one
 of the `book` extra) and returns the data of its figure; here the data becomes markup. The browser
