@@ -19,6 +19,7 @@ from attn_course import figures, nadaraya_watson
 from attn_course.figures import explorers, heat_map, highlight, over_image, use_style
 from attn_course.figures.explorers import NadarayaWatsonExplorer, page
 from attn_course.figures.plots import MOST_NUMBERED_CELLS, PALETTE, RIGHT
+from tests.stills import exactly, numbers_in, still_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -206,7 +207,17 @@ def test_one_point_and_equal_points_can_be_shown():
         NadarayaWatsonExplorer([2.0], [3.0], leave_one_out=True, query=2.0),
         NadarayaWatsonExplorer(torch.ones(3), torch.ones(3)),
     ):
-        assert "NaN" not in explorer.to_html()
+        assert "NaN" not in still_of(explorer)
+
+
+def test_the_answer_to_its_question_is_true(points):
+    x, y = points
+    for query in (0.0, 4.5):
+        assert NadarayaWatsonExplorer(x, y, w=0.0, query=query).prediction == pytest.approx(
+            y.mean()
+        )
+    largest = NadarayaWatsonExplorer(x, y, w=1e4, query=x[3] + 1e-3).weights
+    assert largest[3] == pytest.approx(1)
 
 
 # --- the two representations --------------------------------------------------------------------
@@ -239,11 +250,10 @@ def test_the_page_carries_the_state_in_full_precision(points):
 
 def test_the_still_figure_shows_the_packages_numbers(points):
     explorer = NadarayaWatsonExplorer(*points, w=2.0)
-    shown = dict(re.findall(r'<data value="([^"]*)" data-name="(\w+)"', explorer.still()))
-    by_name = {name: float(value) for value, name in shown.items()}
-    assert by_name["prediction"] == explorer.prediction
-    assert by_name["loss"] == explorer.loss
-    assert by_name["w"] == 2.0
+    numbers = numbers_in(still_of(explorer))
+    assert numbers["prediction"] == exactly([explorer.prediction])
+    assert numbers["loss"] == exactly([explorer.loss])
+    assert numbers["w"] == [2.0]
 
 
 def test_nothing_in_the_code_can_close_its_script():
@@ -254,8 +264,8 @@ def test_nothing_in_the_code_can_close_its_script():
 
 def test_words_are_escaped(points):
     explorer = NadarayaWatsonExplorer(*points)
-    explorer.words = {key: '<b>"&' for key in explorer.words}
-    assert "<b>" not in explorer.to_html()
+    explorer.words = {key: '<u>"&' for key in explorer.words}
+    assert "<u>" not in explorer.to_html() + still_of(explorer)
 
 
 def test_the_module_is_one_text():
@@ -271,8 +281,9 @@ def test_every_word_the_script_asks_for_is_there(points):
 
 
 def test_every_explorer_has_the_words_that_the_kit_asks_for(points):
-    asked = set(re.findall(r"\bwords\.(\w+)", page.KIT.read_text(encoding="utf-8")))
-    assert {"title", "again", "numbers"} <= asked
+    kit = "".join(file.read_text(encoding="utf-8") for file in page.KIT)
+    asked = set(re.findall(r"\bwords\.(\w+)", kit))
+    assert {"again", "copy"} <= asked
     for name in explorers.__all__:
         make = getattr(explorers, name)
         explorer = make(*points) if make is NadarayaWatsonExplorer else make()
@@ -305,13 +316,16 @@ def build(tmp_path, monkeypatch):
     }
     notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
     notebook.cells.insert(0, nbformat.v4.new_markdown_cell("# Page", id="title"))
-    nbformat.write(notebook, source / "index.ipynb")
 
-    def run():
+    def run(text="# Page", warnings=()):
+        notebook.cells[0].source = text
+        nbformat.write(notebook, source / "index.ipynb")
         app = SphinxTestApp("html", srcdir=source)
         try:
             app.build()
-            assert not app.warning.getvalue()
+            said = app.warning.getvalue()
+            assert all(warning in said for warning in warnings)
+            assert bool(said) == bool(warnings), said
         finally:
             app.cleanup()
         return (Path(app.outdir) / "index.html").read_text(encoding="utf-8")
@@ -340,6 +354,31 @@ def test_a_page_has_both_figures_and_todays_code_once(build):
     assert page.code(["nadaraya_watson"]) in html
 
 
+def test_the_still_pictures_of_a_page_are_drawn_by_todays_code(build):
+    stale = still_of(NadarayaWatsonExplorer([1.0, 2.0], [0.0, 1.0]))
+    html = build()
+    assert html.count(stale) == 2
+    assert "It needs JavaScript" not in re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
+
+
+def test_a_link_in_the_text_sets_a_figure(build):
+    html = build("# Page\n\nTry {explore}`a large one <nadaraya_watson-2?w=8&query=1.5>`.")
+    assert 'href="#nadaraya_watson-2?w=8&amp;query=1.5">a large one</a>' in html
+
+
+@pytest.mark.parametrize(
+    ("target", "warning"),
+    [
+        ("softmax?w=8", "no explorer 'softmax' on this page, which has: nadaraya_watson, nada"),
+        ("nadaraya_watson-3?w=8", "no explorer 'nadaraya_watson-3' on this page"),
+        ("nadaraya_watson?width=8", "nadaraya_watson has no width to move, but: w, query, kernel"),
+        ("nadaraya_watson?grid=8", "nadaraya_watson has no grid to move"),
+    ],
+)
+def test_a_link_that_sets_nothing_is_a_warning(build, target, warning):
+    build(f"# Page\n\nTry {{explore}}`this <{target}>`.", [warning, "index.ipynb"])
+
+
 def test_a_page_embeds_no_widget_state_and_no_manager(build):
     html = build()
     assert "widget-state+json" not in html
@@ -352,11 +391,12 @@ def test_an_ordinary_widget_still_has_its_place(build):
 
 def test_a_page_is_built_again_when_its_code_changes(build, monkeypatch, tmp_path):
     copy = tmp_path / "module.js"
+    script = 'export default {{ still: () => ["p", {{}}, ["{}"]] }};'
     monkeypatch.setattr(page, "module_file", lambda name: copy)
-    copy.write_text("export default { render() {} }; // of today")
-    assert "of today" in build()
-    copy.write_text("export default { render() {} }; // of tomorrow")
-    assert "of tomorrow" in build()
+    copy.write_text(script.format("of today"))
+    assert "<p>of today</p>" in build()
+    copy.write_text(script.format("of tomorrow"))
+    assert "<p>of tomorrow</p>" in build()
 
 
 # --- weights over words and images -------------------------------------------------------------

@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 
 from attn_course import alignment
 from attn_course.figures.explorers import HardSoftExplorer, page
+from tests.stills import exactly, numbers_in, still_of
 
 baselines = st.floats(-10, 10)
 rows = hnp.arrays(float, (3, 5), elements=st.floats(-3, 3))
@@ -122,7 +123,7 @@ def test_a_value_it_cannot_show_is_refused(trait, value):
 
 def test_equal_keys_and_tensors_can_be_shown():
     for rows in (np.ones((3, 4)), torch.zeros((3, 2), dtype=torch.float16)):
-        assert "NaN" not in HardSoftExplorer(*rows, baseline=-4.5).to_html()
+        assert "NaN" not in still_of(HardSoftExplorer(*rows, baseline=-4.5))
 
 
 # --- its page -----------------------------------------------------------------------------------
@@ -130,16 +131,13 @@ def test_equal_keys_and_tensors_can_be_shown():
 
 def test_the_still_figure_shows_its_numbers():
     explorer = HardSoftExplorer(n=33, baseline=0.1 + 0.2)
-    pairs = re.findall(r'<data value="([^"]*)" data-name="(\w+)"', explorer.still())
-    numbers = {}
-    for value, name in pairs:
-        numbers.setdefault(name, []).append(float(value))
+    numbers = numbers_in(still_of(explorer))
     assert numbers["n"] == [33]
-    assert numbers["sampled"] == [explorer.sampled]
-    assert numbers["estimate"] == explorer.estimate.tolist()
+    assert numbers["sampled"] == exactly([explorer.sampled])
+    assert numbers["estimate"] == exactly(explorer.estimate.tolist())
     assert numbers["baseline"][0] == explorer.baseline
-    assert numbers["true_variance"][0] == explorer.variance(explorer.baseline)
-    assert numbers["estimated_variance"][1] == explorer.estimated_variance(0.0)
+    assert numbers["true_variance"][0] == exactly(explorer.variance(explorer.baseline))
+    assert numbers["estimated_variance"][1] == exactly(explorer.estimated_variance(0.0))
 
 
 def test_the_page_is_the_same_at_every_run():
@@ -158,5 +156,13 @@ def test_the_module_is_one_text_and_finds_its_words():
 
 def test_words_are_escaped():
     explorer = HardSoftExplorer()
-    explorer.words = {key: '<b>"&' for key in explorer.words}
-    assert "<b>" not in explorer.to_html()
+    explorer.words = {key: '<u>"&' for key in explorer.words}
+    assert "<u>" not in explorer.to_html() + still_of(explorer)
+
+
+def test_the_answer_to_its_question_is_true():
+    explorer = HardSoftExplorer()
+    assert explorer.best_baseline == pytest.approx(explorer.expected_reward, rel=0.5)
+    assert explorer.best_baseline != pytest.approx(explorer.expected_reward, rel=0.1)
+    second_differences = np.diff([explorer.variance(b) for b in range(6)], n=2)
+    assert second_differences == pytest.approx(second_differences[0] * np.ones(4))  # a parabola

@@ -13,6 +13,7 @@ from attn_course.alignment import local_monotonic, local_predictive
 from attn_course.definitions import alignment as definitions
 from attn_course.figures.explorers import LocalAlignmentExplorer, page
 from attn_course.figures.explorers.local_alignment import ROWS
+from tests.stills import exactly, numbers_in, still_of
 
 # Eight keys whose sums are known, from the definition worked by hand.
 EIGHT = [0.1, 0.4, -0.2, 0.3, 0.0, 0.5, -0.1, 0.2]
@@ -83,7 +84,7 @@ def test_the_gaussian_at_the_edge_depends_on_the_ratio_alone():
 def test_a_window_without_keys_has_no_weight(renormalise):
     explorer = LocalAlignmentExplorer(position=-1.0, half_width=1.0, renormalise=renormalise)
     assert explorer.total == 0
-    assert "NaN" not in explorer.to_html()
+    assert "NaN" not in still_of(explorer)
 
 
 # --- what it refuses ----------------------------------------------------------------------------
@@ -107,7 +108,7 @@ def test_a_value_it_cannot_show_is_refused(trait, value):
 
 def test_one_key_and_a_tensor_can_be_shown():
     for scores in ([2.0], torch.zeros(5, dtype=torch.float16)):
-        assert "NaN" not in LocalAlignmentExplorer(scores, slip=True).to_html()
+        assert "NaN" not in still_of(LocalAlignmentExplorer(scores, slip=True))
 
 
 # --- its page -----------------------------------------------------------------------------------
@@ -116,12 +117,11 @@ def test_one_key_and_a_tensor_can_be_shown():
 @pytest.mark.parametrize("slip", [False, True])
 def test_the_still_figure_shows_its_numbers(slip):
     explorer = LocalAlignmentExplorer(position=0.1 + 0.2, slip=slip)
-    pairs = re.findall(r'<data value="([^"]*)" data-name="(\w+)"', explorer.still())
-    weights = [float(value) for value, name in pairs if name == "weight"]
-    assert weights == explorer.weights.tolist()
-    assert (repr(explorer.position), "position") in pairs
-    assert (repr(explorer.total), "total") in pairs
-    assert ("slip_total" in {name for _, name in pairs}) == slip
+    numbers = numbers_in(still_of(explorer))
+    assert numbers["weight"] == exactly(explorer.weights.tolist())
+    assert numbers["position"] == [explorer.position]
+    assert numbers["total"] == exactly([explorer.total])
+    assert ("slip_total" in numbers) == slip
 
 
 def test_the_page_is_the_same_at_every_run():
@@ -140,5 +140,14 @@ def test_the_module_is_one_text_and_finds_its_words():
 
 def test_words_are_escaped():
     explorer = LocalAlignmentExplorer(slip=True)
-    explorer.words = {key: '<b>"&' for key in explorer.words}
-    assert "<b>" not in explorer.to_html()
+    explorer.words = {key: '<u>"&' for key in explorer.words}
+    assert "<u>" not in explorer.to_html() + still_of(explorer)
+
+
+def test_the_answer_to_its_question_is_true():
+    right, slip = LocalAlignmentExplorer(), LocalAlignmentExplorer(spread=1.0)
+    assert slip.total > right.total
+    for explorer in (right, slip):
+        assert f"≈ {explorer.edge:.2f}" in explorer.words["answer"]
+    both = (LocalAlignmentExplorer(spread=s, renormalise=True).total for s in (0.5, 1.0))
+    assert list(both) == pytest.approx([1, 1])

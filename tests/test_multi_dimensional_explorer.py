@@ -1,6 +1,5 @@
 """The multi-dimensional explorer in Python (in a browser: tests/browser)."""
 
-import re
 from functools import partial
 
 import numpy as np
@@ -12,6 +11,7 @@ from attn_course.definitions import dimensionality as definitions
 from attn_course.figures.explorers import MultiDimensionalExplorer
 from attn_course.figures.explorers.multi_dimensional import PARAMETERS
 from attn_course.running_example import WORDS, features
+from tests.stills import exactly, numbers_in, still_of
 
 
 @pytest.mark.parametrize("word", WORDS)
@@ -64,8 +64,11 @@ def test_what_it_cannot_show_is_refused(trait, value):
 
 def test_the_still_figure_shows_the_packages_numbers():
     explorer = MultiDimensionalExplorer(spread=0.3, query="cat")
-    shown = re.findall(r'<data value="([^"]*)" data-name="(\w+)"', explorer.still())
-    weights = [float(value) for value, name in shown if name == "weight"]
-    context = [float(value) for value, name in shown if name == "context"]
-    assert weights == explorer.weights.ravel().tolist()
-    assert context == explorer.context.tolist()
+    numbers = numbers_in(still_of(explorer))
+    assert numbers["weight"] == exactly(explorer.weights.ravel().tolist())
+    assert numbers["context"] == exactly(explorer.context.tolist())
+
+
+def test_the_answer_to_its_question_is_true():
+    weights = MultiDimensionalExplorer(spread=0.0).weights
+    np.testing.assert_allclose(weights, np.tile(weights[:, :1], (1, weights.shape[1])))

@@ -1,6 +1,5 @@
 """The scores explorer in Python (in a browser: tests/browser)."""
 
-import re
 from math import sqrt
 
 import numpy as np
@@ -13,6 +12,7 @@ from attn_course.definitions import scoring as definitions
 from attn_course.figures.explorers import ScoresExplorer
 from attn_course.figures.explorers.scores import PARAMETERS, REACH, WIDTHS
 from attn_course.scoring import SIMILARITIES
+from tests.stills import exactly, numbers_in, still_of
 
 # No pixel is so near to 0 that its square is no number any more.
 numbers = st.floats(-REACH, REACH).map(lambda number: 0.0 if abs(number) < 1e-100 else number)
@@ -82,12 +82,19 @@ def test_the_sentence_says_what_was_wanted():
 
 def test_the_still_figure_shows_the_packages_numbers():
     explorer = ScoresExplorer(d_k=32, similarity="euclidean")
-    shown = re.findall(r'<data value="([^"]*)" data-name="(\w+)"', explorer.still())
-    numbers = {name: float(value) for value, name in shown}
-    assert {name: numbers[name] for name in explorer.scores} == explorer.scores
-    assert numbers["d_k"] == 32
+    numbers = numbers_in(still_of(explorer))
+    assert {name: numbers[name][0] for name in explorer.scores} == exactly(explorer.scores)
+    assert numbers["d_k"] == [32]
 
 
 def test_the_still_figure_can_show_scores_that_are_all_zero():
     nothing = ScoresExplorer(query=(0.0, 0.0), key=(0.0, 0.0))
-    assert 'data-name="dot"' in nothing.still()
+    assert numbers_in(still_of(nothing))["dot"] == [0]
+
+
+def test_the_answer_to_its_question_is_true():
+    narrow, wide = ScoresExplorer(d_k=2).scores, ScoresExplorer(d_k=128).scores
+    for name in ("dot", "general", "biased_general"):
+        assert wide[name] == pytest.approx(8 * narrow[name])
+    assert wide["scaled_dot"] == pytest.approx(narrow["scaled_dot"])
+    assert abs(wide["activated_general"]) <= 1

@@ -1,7 +1,5 @@
 """The softmax explorer in Python (in a browser: tests/browser)."""
 
-import re
-
 import numpy as np
 import pytest
 import traitlets
@@ -10,6 +8,7 @@ from hypothesis import strategies as st
 
 from attn_course.definitions import alignment as definitions
 from attn_course.figures.explorers import SoftmaxExplorer
+from tests.stills import exactly, numbers_in, still_of
 
 scores = st.lists(st.floats(-30, 30), min_size=5, max_size=5)
 masks = st.lists(st.booleans(), min_size=5, max_size=5)
@@ -49,16 +48,16 @@ def test_weights_that_do_not_add_up_to_one_have_no_entropy():
 
 
 def test_with_every_key_hidden_it_can_still_be_shown():
-    html = SoftmaxExplorer([1.0, 2.0], mask=[False, False]).to_html()
-    assert len(re.findall(r'value="0.0" data-name="weight"', html)) == 2
+    html = still_of(SoftmaxExplorer([1.0, 2.0], mask=[False, False]))
+    assert numbers_in(html)["weight"] == [0, 0]
     assert "NaN" not in html
 
 
 def test_keys_have_the_names_of_the_example_or_their_numbers():
     assert SoftmaxExplorer().names[2] == "cat"
     assert SoftmaxExplorer([0.0, 1.0]).names == ["1", "2"]
-    assert SoftmaxExplorer([0.0, 1.0], names=["a", "<b>"]).names == ["a", "<b>"]
-    assert "<b>" not in SoftmaxExplorer([0.0, 1.0], names=["a", "<b>"]).to_html()
+    assert SoftmaxExplorer([0.0, 1.0], names=["a", "<u>"]).names == ["a", "<u>"]
+    assert "<u>" not in still_of(SoftmaxExplorer([0.0, 1.0], names=["a", "<u>"]))
 
 
 @pytest.mark.parametrize(
@@ -85,9 +84,15 @@ def test_the_sentence_says_what_was_wanted():
 
 def test_the_still_figure_shows_the_packages_numbers():
     explorer = SoftmaxExplorer(temperature=0.3, mask=[True] * 5 + [False])
-    shown = re.findall(r'<data value="([^"]*)" data-name="(\w+)"', explorer.still())
-    weights = [float(value) for value, name in shown if name == "weight"]
-    assert weights == explorer.weights.tolist()
-    numbers = {name: float(value) for value, name in shown}
-    assert numbers["entropy"] == explorer.entropy
-    assert numbers["total"] == explorer.total
+    numbers = numbers_in(still_of(explorer))
+    assert numbers["weight"] == exactly(explorer.weights.tolist())
+    assert numbers["entropy"] == exactly([explorer.entropy])
+    assert numbers["total"] == exactly([explorer.total])
+
+
+def test_the_answer_to_its_question_is_true():
+    warm, cold = SoftmaxExplorer(), SoftmaxExplorer(temperature=0.1)
+    best, second = np.argsort(warm.scores)[:-3:-1]
+    gap = warm.scores[best] - warm.scores[second]
+    assert cold.weights[best] > 0.99
+    assert np.log(cold.weights[best] / cold.weights[second]) == pytest.approx(10 * gap)

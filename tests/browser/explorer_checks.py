@@ -7,11 +7,15 @@ from a folder, without a server and without a kernel.
 import json
 import math
 import re
+from colorsys import rgb_to_hls
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from axe_playwright_python.sync_playwright import Axe
 
+from attn_course.figures.explorers import page as explorer_page
+from attn_course.figures.explorers import still
 from tests.browser.page_checks import CONTRAST, DESKTOP, PHONE, Faults, overflow_faults, watch
 
 THEMES_AND_SCREENS = [(theme, screen) for theme in ("light", "dark") for screen in (DESKTOP, PHONE)]
@@ -55,11 +59,15 @@ def in_place(request, bare, chapter):
 
 
 def alone(explorer, folder, *, change=("", "")):
-    """Put the explorer on a page of its own; `change` replaces one text by another in it."""
+    """Put the explorer on a page of its own, drawn as the book draws it.
+
+    `change` replaces one text by another in the page.
+    """
+    figure = explorer_page.redrawn(explorer.to_html(), still.draw)
     sound = (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Explorer</title>'
         '<meta name="viewport" content="width=device-width"><main><h1>Explorer</h1>'
-        f"{explorer._repr_mimebundle_()[0]['text/html']}</main></html>"
+        f"{figure}</main></html>"
     )
     text = sound.replace(*change) if change[0] else sound
     assert (text != sound) == bool(change[0])
@@ -128,6 +136,31 @@ def unseen_errors(expected):
     return overlooked
 
 
+NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:e-?\d+)?)")
+
+
+def same_but_for_rounding(markups, others):
+    """Return whether two lists of markups are equal: letter by letter, numbers to 1e-12.
+
+    The engine of the build and that of the browser may differ in the last digit of tanh.
+    """
+    pairs = [
+        pair
+        for one, other in zip(markups, others, strict=True)
+        for pair in zip_longest(NUMBER.split(one), NUMBER.split(other))
+    ]
+    return all(
+        one == other
+        or (
+            None not in (one, other)
+            and NUMBER.fullmatch(one)
+            and NUMBER.fullmatch(other)
+            and math.isclose(float(one), float(other), rel_tol=1e-12)
+        )
+        for one, other in pairs
+    )
+
+
 # --- hands --------------------------------------------------------------------------------------
 
 
@@ -180,6 +213,46 @@ def access_faults(page, place):
 # 320 pixels: a small phone, or a page read at 400 %.
 PHONES = (PHONE, {"width": 320, "height": 640})
 
+# What is left of a phone of 375 by 812 points below the browser's own bars.
+SMALL_SCREEN = {"width": 375, "height": 664}
+
+# The colour code of the course, by the marks of the pictures.
+COLOURS = {
+    ".bar.weight, .stem, .cell.weight, .weighed, path.exact": "blue",
+    "path.query, .bell, .factor, .tip.query": "orange",
+    ".bar.score, circle.seen, .tip.key, .cell.value": "blue-grey",
+    "rect.correct": "gold",
+}
+
+
+def colours(explorer):
+    """Return the marks of the picture that the code of colours names: markup, colour, wanted."""
+    return [
+        (mark, colour_of(paint), wanted)
+        for selector, wanted in COLOURS.items()
+        for mark, paint in explorer.locator(f".picture :is({selector})").evaluate_all(PAINTS)
+    ]
+
+
+PAINTS = """all => all.map(mark => {
+  const { fill, stroke } = getComputedStyle(mark);
+  const isOutline = fill === "none" || mark.matches(".correct, .seen");
+  return [mark.outerHTML, isOutline ? stroke : fill];
+})"""
+
+
+def colour_of(paint):
+    """Return the name of a CSS colour, `rgb(0, 114, 178)`."""
+    red, green, blue = (int(part) / 255 for part in re.findall(r"\d+", paint)[:3])
+    hue, _lightness, saturation = rgb_to_hls(red, green, blue)
+    degrees = 360 * hue
+    if 195 <= degrees <= 215:
+        return "blue" if saturation > 0.5 else "blue-grey"
+    if 35 < degrees <= 55:
+        return "gold"
+    return "orange" if 20 <= degrees <= 35 and saturation > 0.8 else paint
+
+
 BAD_LETTERS = """all => all.flatMap(text => {
   const letters = text.getBoundingClientRect();
   const picture = text.ownerSVGElement.getBoundingClientRect();
@@ -188,22 +261,35 @@ BAD_LETTERS = """all => all.flatMap(text => {
   return letters.height < 11 || isCut ? [`${text.textContent}: ${JSON.stringify(letters)}`] : [];
 })"""
 
+# A word may be longer than the box of its element: what counts is where its letters are.
 ON_ONE_ANOTHER = """all => all.flatMap((one, i) => all.slice(i + 1).flatMap(other => {
-  const [a, b] = [one.getBoundingClientRect(), other.getBoundingClientRect()];
+  const lettersOf = element => {
+    const letters = document.createRange();
+    letters.selectNodeContents(element);
+    return (element.ownerSVGElement ? element : letters).getBoundingClientRect();
+  };
+  const [a, b] = [lettersOf(one), lettersOf(other)];
   const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
   const along = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
   return across > 0 && along > 0.3 * a.height ? [`${one.textContent} on ${other.textContent}`] : [];
 }))"""
 
 
+def unfold(explorer):
+    """Open the answer and the numbers."""
+    for fold in explorer.locator("summary").all():
+        fold.click()
+
+
 def phone_faults(page, explorer):
     """Return what does not fit on the screen, is cut off, or too small to read there."""
-    explorer.locator("summary").click()
+    unfold(explorer)
     words = explorer.locator("svg.picture text")
     return [
         *overflow_faults(page),
         *words.evaluate_all(BAD_LETTERS),
         *words.evaluate_all(ON_ONE_ANOTHER),
+        *explorer.locator(".controls :is(.name, .value)").evaluate_all(ON_ONE_ANOTHER),
     ]
 
 

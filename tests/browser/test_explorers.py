@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from attn_course import nadaraya_watson
-from attn_course.figures.explorers import NadarayaWatsonExplorer
+from attn_course.figures.explorers import NadarayaWatsonExplorer, still
+from attn_course.figures.explorers import page as explorer_page
 from tests.browser import jupyter_server
 from tests.browser.explorer_checks import shown
 from tests.browser.page_checks import DESKTOP
@@ -42,7 +43,7 @@ def place(file):
 
 def bare_page(*explorers):
     figures = "\n<hr>\n".join(
-        explorer._repr_mimebundle_()[0]["text/html"] for explorer in explorers
+        explorer_page.redrawn(explorer.to_html(), still.draw) for explorer in explorers
     )
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Explorers</title>'

@@ -54,6 +54,38 @@ def where(request, kind, bare):
     return checks.in_place(request, bare, CHAPTERS[kind])
 
 
+# --- drawn once ---------------------------------------------------------------------------------
+
+
+def test_the_still_figure_is_what_the_browser_draws(browser, visit, where):
+    parts = (".predict", ".scene", ".report", ".tables")
+
+    def drawn(explorer):
+        return [explorer.locator(part).inner_html() for part in parts]
+
+    with checks.without_javascript(browser, where) as still:
+        width = still.get_by_role("img").get_attribute("width")
+        expected = drawn(still)
+    page = visit(where)
+    live = where.live(page)
+    room = f"width: {width}px !important; min-width: {width}px !important; flex: none !important"
+    page.add_style_tag(content=f".attn-explorer .picture {{ {room} }}")
+    page.wait_for_function(
+        f"document.querySelector('.picture').getAttribute('width') === '{width}'"
+    )
+    assert checks.same_but_for_rounding(drawn(live), expected)
+
+
+def test_another_number_in_the_picture_is_seen():
+    picture = '<rect x="12.3456" y="0"></rect>'
+    assert checks.same_but_for_rounding(
+        [picture], [picture.replace("12.3456", "12.34560000000001")]
+    )
+    assert not checks.same_but_for_rounding([picture], [picture.replace("12.3456", "12.3457")])
+    assert not checks.same_but_for_rounding([picture], [picture.replace("rect", "path")])
+    assert not checks.same_but_for_rounding([picture], [picture + picture])
+
+
 # --- hands --------------------------------------------------------------------------------------
 
 
@@ -104,7 +136,7 @@ def test_what_was_moved_can_start_again(live):
 @pytest.mark.parametrize(("theme", "screen"), checks.THEMES_AND_SCREENS)
 def test_axe_finds_nothing(visit, where, theme, screen):
     page = visit(where, viewport=screen, color_scheme=theme)
-    where.live(page).locator("summary").click()
+    checks.unfold(where.live(page))
     assert checks.access_faults(page, where) == []
 
 
@@ -127,6 +159,25 @@ def test_what_has_changed_is_said(live):
 def test_it_fits_on_a_phone(visit, bare, screen):
     page = visit(bare, viewport=screen)
     assert checks.phone_faults(page, bare.live(page)) == []
+
+
+def test_figure_and_controls_share_the_screen_of_a_phone(visit, where):
+    live = where.live(visit(where, viewport=checks.SMALL_SCREEN))
+    figure, foot = live.locator(".scene").bounding_box(), live.locator(".foot").bounding_box()
+    height = foot["y"] + foot["height"] - figure["y"]
+    assert height <= checks.SMALL_SCREEN["height"]
+    assert live.locator(".controls").last.bounding_box()["y"] < foot["y"]  # they are in between
+    assert figure["width"] <= live.bounding_box()["width"]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_colours_are_those_of_the_course(visit, where, theme):
+    live = where.live(visit(where, color_scheme=theme))
+    if theme == "dark":
+        live.page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    found = checks.colours(live)
+    assert found  # every explorer has something that the code of colours names
+    assert [mark for mark, hue, wanted in found if hue != wanted] == []
 
 
 @pytest.mark.parametrize("screen", checks.PHONES, ids=lambda screen: f"{screen['width']} px")

@@ -145,7 +145,7 @@ def drag(explorer, start, end):
 
 def pixels(box, place):
     """Return where a place of the plane is on the screen; 26 pixels around it are left free."""
-    unit = (min(box["width"], 300) - 2 * 26) / 6
+    unit = (min(box["width"], 240) - 2 * 26) / 6
     x, y = place
     return box["x"] + box["width"] / 2 + unit * x, box["y"] + box["height"] / 2 - unit * y
 
@@ -195,6 +195,7 @@ def test_a_query_of_length_zero_has_scores(visit, tmp_path, similarity):
 def test_two_arrows_that_coincide_have_the_cosines_of_the_note(visit, tmp_path):
     place = checks.alone(ScoresExplorer(query=(1.0, 2.0), key=(1.0, 2.0)), tmp_path)
     live = place.live(visit(place))
+    checks.unfold(live)
     assert live.get_by_text("cosine of 1 at width 2, and of 1/8 at width 128").is_visible()
     assert shown(live)["similarity"] == pytest.approx([1])
     slider(live, "Width").press("End")
@@ -206,7 +207,7 @@ def test_what_is_said_are_the_two_dot_products(live):
     numbers = shown(live)
     said = [f"{numbers[name][0]:.4f}" for name in ("dot", "scaled_dot")]
     report = live.get_by_role("status").inner_text()
-    assert report == f"Dot product {said[0]}, Scaled dot product {said[1]}"
+    assert report.split("\n") == [f"Dot product {said[0]}", f"Scaled dot product {said[1]}"]
 
 
 # --- the picture --------------------------------------------------------------------------------

@@ -222,6 +222,18 @@ def test_the_bars_are_as_high_as_scores_and_weights(live, where):
     assert heights("hidden") == pytest.approx([100 * numbers["weight"][2]])  # its lost weight
 
 
+def test_hidden_too_late_the_correct_weights_are_outlined(live, where):
+    outlines = live.locator("rect.correct")
+    box(live, "cat").uncheck()
+    assert outlines.count() == 0  # hidden before the softmax they are correct already
+    live.get_by_label("Hide a key").select_option("after")
+    heights = outlines.evaluate_all("all => all.map(bar => bar.height.baseVal.value)")
+    mask = [word != "cat" for word in WORDS]
+    weights = np.array(expected(where.values, mask=mask)["weight"])
+    np.testing.assert_allclose(heights, 100 * weights[mask], atol=1e-4)
+    assert live.get_by_text("Correct weights").is_visible()
+
+
 # --- without JavaScript -------------------------------------------------------------------------
 
 

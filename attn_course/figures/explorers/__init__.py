@@ -1,16 +1,18 @@
 """Explorers: figures that move, in Jupyter with Python behind them, and in the book without.
 
-Each is a Python class (the widget, and the figure that stands still) and a JavaScript module of
-the same name that computes and draws. To add one:
+Each is a Python class, the widget, and a JavaScript module of the same name that computes and
+draws. A module returns plain data. The browser makes elements of it; the book's build makes the
+still picture of it (`still`). "Add an explorer" in CONTRIBUTING.md says how to write one.
 
-1. `<name>.js` exports `default { render({ model, el }) }`, takes its tools from `kit.js` and its
-   sentences from `model.get("words")`.
-2. `<name>.py` has a subclass of `explorer.Explorer`: what moves as traits, words, `still()`.
-3. Name the class below.
-4. `tests/browser/test_<name>_explorer.py` moves it and compares its numbers with the package's;
-   what holds for all of them is in `tests/test_every_explorer.py`.
+The state of a figure can be linked: `page.html#softmax?temperature=2&mask=1,1,0,1,1,1` sets the
+first softmax explorer of a page, `#softmax-2?...` the second. Lists have commas, true and false
+are 1 and 0, and what a link does not name is as at the start.
 
-Read next: `explorer`, the base class; `page`, what a page needs besides.
+The JavaScript that all modules share: `kit.js` makes data, `elements.js` elements of it,
+`controls.js` sliders and choices, `hands.js` follows a mouse or finger, `links.js` reads and
+writes links, `stage.js` puts all together, and `boot.js` starts the figures of a page.
+
+Read next: `explorer`, the base class; `page`, what a page needs as well.
 """
 
 from importlib import import_module

@@ -31,15 +31,22 @@
     };
   }
 
+  // The first of its kind on the page has the kind's name, the others a number.
+  function nameInLinks(host) {
+    const kind = host.dataset.explorer;
+    const place = [...document.querySelectorAll(`[data-explorer="${kind}"]`)].indexOf(host);
+    return place > 0 ? `${kind}-${place + 1}` : kind;
+  }
+
   async function mount(host) {
     host.dataset.explorerState = "waking";
     const state = JSON.parse(host.querySelector("script[data-explorer-values]").textContent);
     try {
       const { default: explorer } = await load(host.dataset.explorer);
-      await explorer.render({ model: makeModel(state), el: host });
+      await explorer.render({ model: makeModel(state), el: host, link: nameInLinks(host) });
       host.dataset.explorerState = "live";
     } catch (error) {
-      host.dataset.explorerState = "still"; // the figure drawn by Python stays
+      host.dataset.explorerState = "still"; // what was drawn when the page was built stays
       console.error(error);
     }
   }

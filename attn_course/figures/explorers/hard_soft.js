@@ -1,12 +1,13 @@
 // Hard against soft alignment: draw keys one by one, and see what a baseline does to the gradient.
-import { addUp, button, columns, counted, exact, html, legend, line, named, reader, rounded, roundUp, scale, slider, softmax, stage, svg, table, ticks, writer } from "./kit.js";
+import { addUp, bar, chart, columns, counted, element, exact, legend, line, MARGIN, named, NARROW, picture, rounded, roundUp, scale, softmax, table, ticks } from "./kit.js";
+import { explorer } from "./stage.js";
 
 // --- the arithmetic, as in attn_course/alignment/hard.py -----------------------------------------
 
 const dot = (one, other) => addUp(one.map((number, i) => number * other[i]));
 
 // The first key at which the running sum of the weights passes the uniform number.
-function draw(weights, uniform) {
+function choose(weights, uniform) {
   let sum = 0;
   const sums = weights.map(weight => (sum += weight));
   return uniform.map(u => sums.findIndex(reached => reached > u * sum));
@@ -14,7 +15,7 @@ function draw(weights, uniform) {
 
 function compute({ scores, values, rewards, uniform, n, baseline }) {
   const weights = softmax(scores);
-  const chosen = draw(weights, uniform.slice(0, n));
+  const chosen = choose(weights, uniform.slice(0, n));
   const shares = scores.map((_, m) => chosen.filter(choice => choice === m).length / n);
   const expected = dot(weights, rewards);
   const gradient = weights.map((weight, j) => weight * (rewards[j] - expected));
@@ -43,101 +44,108 @@ function compute({ scores, values, rewards, uniform, n, baseline }) {
 
 // --- the picture ---------------------------------------------------------------------------------
 
-const HEIGHT = 530;
-const KEYS = { top: 26, bottom: 106 };
-const CONTEXT = { top: 206, bottom: 316 };
-const VARIANCE = { top: 378, bottom: 484 };
-const MARGIN = { left: 40, right: 12 };
+function layout(width) {
+  return width < NARROW
+    ? {
+      height: 368, lead: 15, keys: { top: 24, bottom: 70 },
+      context: { top: 144, bottom: 212 }, variance: { top: 260, bottom: 324 },
+    }
+    : {
+      height: 530, lead: 17, keys: { top: 26, bottom: 106 },
+      context: { top: 206, bottom: 316 }, variance: { top: 378, bottom: 484 },
+    };
+}
 
 const across = (domain, width) => scale(domain, [MARGIN.left + 8, width - MARGIN.right - 8]);
-
-function paint(picture, width, state, now) {
-  const frame = { width, right: width - MARGIN.right };
-  picture.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
-  picture.replaceChildren(...keys(frame, state, now), ...contexts(frame, state, now), ...variances(frame, state, now));
-}
-
-const rule = ({ right }, at, kind) => svg("path", { class: kind, d: `M${MARGIN.left} ${at}H${right}` });
-const word = (row, text) => svg("text", { class: "word", x: MARGIN.left, y: row.top - 10 }, text);
-const beside = (at, text) => svg("text", { class: "tick beside", x: MARGIN.left - 7, y: at + 4 }, text);
-const below = (x, y, text) => svg("text", { class: "tick below", x, y }, text);
-const levels = (frame, y, top, count) =>
-  ticks(0, top, count).flatMap(({ value, text }) => [rule(frame, y(value), "grid"), beside(y(value), text)]);
 const brief = number => rounded(number, 2).replace(/\.?0+$/, "");
 
-function keys(frame, { words, values, rewards }, { weights, shares }) {
-  const x = scale([0.5, weights.length + 0.5], [MARGIN.left, frame.right]);
+function paint(state, now, width) {
+  const rows = layout(width);
+  return picture(state, "steady", width, rows.height,
+    ...keys(rows, width, state, now), ...contexts(rows.context, width, state, now), ...variances(rows.variance, width, state, now));
+}
+
+function keys({ keys: row, lead }, width, { words, values, rewards }, { weights, shares }) {
+  const { right, rule, title, below, symbol, levels } = chart(width);
+  const x = scale([0.5, weights.length + 0.5], [MARGIN.left, right]);
   const top = roundUp(Math.max(...weights, ...shares));
-  const y = scale([0, top], [KEYS.bottom, KEYS.top]);
+  const y = scale([0, top], [row.bottom, row.top]);
   const thick = Math.min(56, 0.6 * (x(1) - x(0)));
-  const rows = [["l", weights.map((_, l) => `${l + 1}`)], ["v", values.map(brief)], ["R", rewards.map(brief)]];
+  const lines = [["l", weights.map((_, l) => `${l + 1}`)], ["v", values.map(brief)], ["R", rewards.map(brief)]];
   return [
-    word(KEYS, words.weights),
-    ...levels(frame, y, top, 2),
-    ...weights.map((weight, l) => svg("rect", {
-      class: "bar weight", x: x(l + 1) - thick / 2, y: y(weight), width: thick, height: y(0) - y(weight),
-    })),
-    ...shares.map((share, l) => svg("path", { class: "slipped", d: `M${x(l + 1) - thick / 2 - 5} ${y(share)}h${thick + 10}` })),
-    rule(frame, y(0), "axis"),
-    ...rows.flatMap(([symbol, texts], i) => [
-      svg("text", { class: "symbol beside", x: MARGIN.left - 7, y: KEYS.bottom + 20 + 17 * i }, symbol),
-      ...texts.map((text, l) => below(x(l + 1), KEYS.bottom + 20 + 17 * i, text)),
+    title(row.top - 10, words.weights),
+    ...levels(y, ticks(0, top, 2)),
+    ...weights.map((weight, l) => bar("bar weight", x(l + 1), y(0), y(weight), thick)),
+    ...shares.map((share, l) => element("path", { class: "second", d: `M${x(l + 1) - thick / 2 - 5} ${y(share)}h${thick + 10}` })),
+    rule(y(0), "axis"),
+    ...lines.flatMap(([letter, texts], i) => [
+      symbol(row.bottom + lead * (i + 1) + 2, letter),
+      ...texts.map((text, l) => below(x(l + 1), row.bottom + lead * (i + 1) + 2, text)),
     ]),
   ];
 }
 
-function contexts(frame, { words, values, uniform, n }, { chosen, running, soft }) {
+function contexts(row, width, { words, values, uniform, n }, { chosen, running, soft }) {
+  const { right, rule, title, below, symbol, levels } = chart(width);
   const last = Math.min(uniform.length, Math.max(20, roundUp(n)));
-  const x = across([1, last], frame.width);
+  const x = across([1, last], width);
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const reach = low < high ? [low, high] : [low - 1, high + 1];
-  const y = scale(reach, [CONTEXT.bottom - 6, CONTEXT.top + 6]);
+  const y = scale(reach, [row.bottom - 6, row.top + 6]);
   return [
-    word(CONTEXT, words.context),
-    ...ticks(...reach, 5).flatMap(({ value, text }) => [
-      rule(frame, y(value), "grid"), beside(y(value), text),
-    ]),
-    ...chosen.map((m, i) => svg("circle", { class: "seen", cx: x(i + 1), cy: y(values[m]), r: last > 60 ? 1.5 : 2.5 })),
-    svg("path", { class: "exact", d: `M${MARGIN.left} ${y(soft)}H${frame.right}` }),
-    svg("path", { class: "fitted", d: line(running.map((mean, i) => [x(i + 1), y(mean)])) }),
-    svg("circle", { class: "prediction", cx: x(n), cy: y(running[n - 1]), r: 6 }),
-    rule(frame, CONTEXT.bottom, "axis"),
-    ...ticks(0, last, Math.min(6, frame.width / 60)).filter(({ value }) => value > 0)
-      .map(({ value, text }) => below(x(value), CONTEXT.bottom + 18, text)),
-    svg("text", { class: "symbol beside", x: MARGIN.left - 7, y: CONTEXT.bottom + 18 }, "n"),
+    title(row.top - 10, words.context),
+    ...levels(y, ticks(...reach, 5)),
+    ...chosen.map((m, i) => element("circle", { class: "seen", cx: x(i + 1), cy: y(values[m]), r: last > 60 ? 1.5 : 2.5 })),
+    element("path", { class: "exact", d: `M${MARGIN.left} ${y(soft)}H${right}` }),
+    element("path", { class: "fitted", d: line(running.map((mean, i) => [x(i + 1), y(mean)])) }),
+    element("circle", { class: "prediction", cx: x(n), cy: y(running[n - 1]), r: 6 }),
+    rule(row.bottom, "axis"),
+    ...ticks(0, last, Math.min(6, width / 60)).filter(({ value }) => value > 0)
+      .map(({ value, text }) => below(x(value), row.bottom + 18, text)),
+    symbol(row.bottom + 18, "n"),
   ];
 }
 
-function variances(frame, { words, span, baseline }, { variance, estimatedVariance, expected, best }) {
-  const x = across(span, frame.width);
+function variances(row, width, { words, span, baseline }, { variance, estimatedVariance, expected, best }) {
+  const { rule, title, below, symbol, levels } = chart(width);
+  const x = across(span, width);
   const top = 1.35 * Math.max(...span.map(variance)) || 1; // room for the draws above the exact
-  const y = scale([0, top], [VARIANCE.bottom, VARIANCE.top]);
+  const y = scale([0, top], [row.bottom, row.top]);
   const places = Array.from({ length: 61 }, (_, i) => span[0] + (i / 60) * (span[1] - span[0]));
   const curve = of => line(places.map(b => (of(b) <= top ? [x(b), y(of(b))] : null)));
   const mark = (kind, of, r) =>
-    of(baseline) <= top ? [svg("circle", { class: kind, cx: x(baseline), cy: y(of(baseline)), r })] : [];
+    of(baseline) <= top ? [element("circle", { class: kind, cx: x(baseline), cy: y(of(baseline)), r })] : [];
   // Marks below the axis, so that they stay clear of the curves.
   const sign = (b, text) => [
-    svg("path", { class: "query", d: `M${x(b)} ${y(variance(b))}V${VARIANCE.bottom + 24}` }),
-    svg("text", { class: "symbol below", x: x(b), y: VARIANCE.bottom + 38 }, text),
+    element("path", { class: "axis", d: `M${x(b)} ${y(variance(b))}V${row.bottom + 24}` }),
+    below(x(b), row.bottom + 38, text, "symbol below"),
   ];
   return [
-    word(VARIANCE, words.variance),
-    ...levels(frame, y, top, 3),
-    rule(frame, y(0), "axis"),
-    ...ticks(...span, Math.min(6, frame.width / 60)).map(({ value, text }) => below(x(value), VARIANCE.bottom + 18, text)),
-    svg("text", { class: "symbol beside", x: MARGIN.left - 7, y: VARIANCE.bottom + 18 }, "b"),
+    title(row.top - 10, words.variance),
+    ...levels(y, ticks(0, top, 3)),
+    rule(y(0), "axis"),
+    ...ticks(...span, Math.min(6, width / 60)).map(({ value, text }) => below(x(value), row.bottom + 18, text)),
+    symbol(row.bottom + 18, "b"),
     ...sign(expected, "J"), ...sign(best, "b*"),
-    svg("path", { class: "fitted", d: curve(estimatedVariance) }),
-    svg("path", { class: "exact", d: curve(variance) }),
+    element("path", { class: "fitted", d: curve(estimatedVariance) }),
+    element("path", { class: "exact", d: curve(variance) }),
     ...mark("prediction", estimatedVariance, 7),
     ...mark("weighed", variance, 4),
   ];
 }
 
-// --- the numbers behind it -----------------------------------------------------------------------
+// --- what it says, and the numbers behind it -----------------------------------------------------
 
-function numbers({ words, values, rewards, n, baseline }, now) {
+function report({ words, baseline }, now) {
+  return [
+    named(words.soft, now.soft),
+    named(words.sampled, now.sampled),
+    named(words.variance_here, now.variance(baseline)),
+    named(words.variance_drawn, now.estimatedVariance(baseline)),
+  ];
+}
+
+function tables({ words, values, rewards, n, baseline }, now) {
   const baselines = [[words.this, baseline], [words.none, 0], [words.expected, now.expected], [words.least, now.best]];
   return [
     table([words.quantity, words.number], [
@@ -156,59 +164,31 @@ function numbers({ words, values, rewards, n, baseline }, now) {
   ];
 }
 
-// --- all together --------------------------------------------------------------------------------
-
-const MOVING = ["n", "baseline"];
-const FIXED = ["scores", "values", "rewards", "uniform", "span", "words"];
-
-function render({ model, el }) {
-  const read = reader(model, [...FIXED, ...MOVING]);
-  const write = writer(model);
-  const { words, span, uniform } = read();
-
-  const controls = {
-    n: slider({ symbol: "n", word: words.n, onInput: value => write("n", value) }),
-    baseline: slider({ symbol: "b", word: words.baseline, onInput: value => write("baseline", value) }),
-  };
-  const known = [
-    ["0", words.none, () => 0],
-    ["J", words.expected, ({ expected }) => expected],
-    ["b*", words.least, ({ best }) => best],
-  ];
-  const buttons = html("div", { class: "buttons", role: "group", "aria-label": words.set },
-    html("span", { "aria-hidden": "true" }, words.set),
-    ...known.map(([symbol, word, of]) =>
-      button({ symbol, word, onPress: () => write("baseline", of(compute(read()))) })),
-  );
-  const key = legend([["exact", words.exact], ["fitted", words.drawn], ["seen", words.one]]);
-  const picture = svg("svg", { class: "picture steady", role: "img", "aria-label": words.picture, height: HEIGHT });
-  const report = html("output", { class: "report" });
-  const behind = html("div", { class: "tables" });
-
-  return stage({
-    model, el, picture, report, behind,
-    moving: MOVING,
-    parts: [
-      key.element,
-      picture,
-      html("div", { class: "controls" }, controls.n.element, controls.baseline.element, buttons),
-    ],
-    show(width) {
-      const state = read();
-      const now = compute(state);
-      const { n, baseline } = state;
-      paint(picture, width, state, now);
-      controls.n.show({ min: 1, max: uniform.length, step: 1, value: n, text: `${n}` });
-      controls.baseline.show({ min: span[0], max: span[1], step: 0.1, value: baseline, text: rounded(baseline, 2) });
-      report.replaceChildren(
-        named(words.soft, now.soft),
-        named(words.sampled, now.sampled),
-        named(words.variance_here, now.variance(baseline)),
-        named(words.variance_drawn, now.estimatedVariance(baseline)),
-      );
-      behind.replaceChildren(...numbers(state, now));
-    },
-  });
+function draw(state, now, width) {
+  const { words } = state;
+  const signs = legend(["exact", words.exact], ["fitted", words.drawn], ["seen", words.one]);
+  return { body: [signs, paint(state, now, width)], report: report(state, now), tables: tables(state, now) };
 }
 
-export default { render };
+// --- controls ------------------------------------------------------------------------------------
+
+function controls({ words, span, uniform, n, baseline }, { expected, best }) {
+  return [{ kind: "controls", of: [
+    {
+      kind: "slider", symbol: "n", word: words.n,
+      min: 1, max: uniform.length, step: 1, value: n, text: `${n}`, set: value => ({ n: value }),
+    },
+    {
+      kind: "slider", symbol: "b", word: words.baseline,
+      min: span[0], max: span[1], step: 0.1, value: baseline, text: rounded(baseline, 2),
+      set: value => ({ baseline: value }),
+    },
+    { kind: "buttons", word: words.set, options: [
+      { symbol: "0", word: words.none, traits: { baseline: 0 } },
+      { symbol: "J", word: words.expected, traits: { baseline: expected } },
+      { symbol: "b*", word: words.least, traits: { baseline: best } },
+    ] },
+  ] }];
+}
+
+export default explorer({ compute, draw, controls });

@@ -22,7 +22,7 @@ from attn_course.alignment import (
     softmax,
 )
 from attn_course.figures._numpy import as_numpy
-from attn_course.figures.explorers import hard_soft_still, page
+from attn_course.figures.explorers import page
 from attn_course.figures.explorers.explorer import Explorer, finite
 from attn_course.translate import _
 
@@ -164,10 +164,6 @@ class HardSoftExplorer(Explorer):
         )
         return np.asarray(((each - self.gradient) ** 2).sum(axis=-1))
 
-    def still(self) -> str:
-        """Return the picture and its numbers, without controls."""
-        return hard_soft_still.draw(self)
-
 
 def _checked(scores: Any, values: Any, rewards: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rows = as_numpy(scores), as_numpy(values), as_numpy(rewards)
@@ -195,6 +191,14 @@ def _words() -> dict[str, Any]:
             "values, which nears the soft context; and the variance of the gradient for every "
             "baseline, a parabola."
         ),
+        "question": _(
+            "Does the baseline change what the gradient is on average, or only its noise?"
+        ),
+        "answer": _(
+            "Only its noise. With every baseline the gradient is right on average, but its "
+            "variance is a parabola. The lowest point of the parabola, b*, is near the expected "
+            "reward J and in general not equal to it."
+        ),
         "exact": _("Exact, by softmax"),
         "drawn": _("From the draws so far"),
         "one": _("One draw"),
@@ -208,8 +212,6 @@ def _words() -> dict[str, Any]:
         "expected": _("Expected reward"),
         "least": _("Least variance"),
         "this": _("As set above"),
-        "again": _("Start again"),
-        "numbers": _("The numbers behind the picture"),
         "quantity": _("Quantity"),
         "number": _("Number"),
         "soft": _("Soft context"),

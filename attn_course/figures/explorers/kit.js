@@ -1,89 +1,44 @@
-// What explorers are made of. `page.py` puts this text in front of the module that imports it.
+// What the pictures of explorers are made of: plain data, without an element in it.
+// `element("rect", { x: 1 })` is `["rect", { x: "1" }, []]`. In the browser `elements.js` makes
+// elements of it; when the book is built, `still.py` makes markup of the same data. So the still
+// picture and the moving one can't differ.
 
-// --- elements -----------------------------------------------------------------------------------
+// --- data ---------------------------------------------------------------------------------------
 
-export function html(tag, attributes = {}, ...children) {
-  return filled(document.createElement(tag), attributes, children);
+// One element as data. Attributes become text here, or Python would write numbers in its own way.
+export function element(tag, attributes = {}, ...children) {
+  const texts = Object.entries(attributes).map(([name, value]) => [name, asText(value)]);
+  return [tag, Object.fromEntries(texts), children];
 }
 
-export function svg(tag, attributes = {}, ...children) {
-  return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+// Four digits are enough for a place in a picture. What needs all of them comes as text.
+const asText = value => (typeof value === "number" ? String(Number(value.toFixed(4))) : String(value));
+
+// The drawing of an explorer; `words.picture` describes it to those who do not see it.
+export function picture({ words }, kind, width, height, ...parts) {
+  return element("svg", {
+    class: `picture ${kind}`.trim(), role: "img", "aria-label": words.picture,
+    viewBox: `0 0 ${width} ${height}`, width, height,
+  }, ...parts);
 }
 
-function filled(element, attributes, children) {
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
-
-// --- controls -----------------------------------------------------------------------------------
-
-// JupyterLab takes arrow keys for itself unless the input says no.
-const KEYS_ARE_MINE = { "data-lm-suppress-shortcuts": "true" };
-
-// A slider with a symbol (maths) and a word, and its value beside it.
-export function slider({ symbol, word, onInput }) {
-  const input = html("input", { type: "range", ...KEYS_ARE_MINE });
-  const shown = html("span", { class: "value", "aria-hidden": "true" });
-  const name = html("span", { class: "name" }, html("i", {}, symbol), ` ${word}`);
-  input.addEventListener("input", () => onInput(input.valueAsNumber));
-  return {
-    element: html("label", { class: "slider" }, name, shown, input),
-    show({ min, max, step, value, text }) {
-      Object.assign(input, { min, max, step }); // before the value, which is fitted into them
-      input.value = value;
-      input.setAttribute("aria-valuetext", text);
-      shown.textContent = text;
-    },
-  };
-}
-
-// `options`: pairs of value and word.
-export function choice({ word, options, onInput }) {
-  const select = html("select", KEYS_ARE_MINE);
-  select.append(...options.map(([value, text]) => html("option", { value }, text)));
-  select.addEventListener("input", () => onInput(select.value));
-  return {
-    element: html("label", { class: "choice" }, html("span", { class: "name" }, word), select),
-    show: value => (select.value = value),
-  };
-}
-
-export function toggle({ word, onInput }) {
-  const box = html("input", { type: "checkbox", ...KEYS_ARE_MINE });
-  box.addEventListener("input", () => onInput(box.checked));
-  return {
-    element: html("label", { class: "tick-box" }, box, html("span", { class: "name" }, word)),
-    show: value => (box.checked = value),
-  };
-}
-
-// A button with a word, and a symbol (maths) before it if there is one.
-export function button({ symbol, word, onPress }) {
-  const name = symbol ? [html("i", {}, symbol), ` ${word}`] : [word];
-  const element = html("button", { type: "button", ...KEYS_ARE_MINE }, ...name);
-  element.addEventListener("click", onPress);
-  return element;
-}
-
-// `kinds`: pairs of a mark's class and its word. Returns the entries too, which may be hidden.
-export function legend(kinds) {
+// `kinds`: pairs of a mark's class and its word.
+export function legend(...kinds) {
   const entries = kinds.map(([kind, word]) =>
-    html("span", {}, html("span", { class: `sign ${kind}` }), word),
-  );
-  return { element: html("p", { class: "legend" }, ...entries), entries };
+    element("span", {}, element("span", { class: `sign ${kind}` }), word));
+  return element("p", { class: "legend" }, ...entries);
 }
 
 // --- numbers ------------------------------------------------------------------------------------
 
-// Short to the eye, whole in `value`: for whoever copies it, and for the tests.
+// Short to the eye, whole in `value`: for those who copy it, and for the tests.
 export function exact(number, name) {
-  return html("data", { value: number, "data-name": name }, short(number));
+  return element("data", { value: String(number), "data-name": name }, short(number));
 }
 
 // The same for a number of things.
 export function counted(number, name) {
-  return html("data", { value: number, "data-name": name }, `${number}`);
+  return element("data", { value: String(number), "data-name": name }, `${number}`);
 }
 
 export function short(number) {
@@ -97,7 +52,12 @@ export function rounded(number, digits) {
 
 // A number with its name, for the report.
 export function named(word, number) {
-  return html("span", {}, `${word} `, html("b", {}, short(number)));
+  return element("span", {}, `${word} `, element("b", {}, short(number)));
+}
+
+// A sentence, for the report.
+export function said(text) {
+  return element("span", {}, text);
 }
 
 // A number, a vector or a matrix in one line; a semicolon ends a row.
@@ -107,11 +67,11 @@ export function written(value) {
 }
 
 export function table(head, rows) {
-  const header = html("tr", {}, ...head.map(word => html("th", { scope: "col" }, word)));
+  const header = element("tr", {}, ...head.map(word => element("th", { scope: "col" }, word)));
   const body = rows.map(([first, ...others]) =>
-    html("tr", {}, html("th", { scope: "row" }, first), ...others.map(cell => html("td", {}, cell))),
+    element("tr", {}, element("th", { scope: "row" }, first), ...others.map(cell => element("td", {}, cell))),
   );
-  return html("table", {}, html("thead", {}, header), html("tbody", {}, ...body));
+  return element("table", {}, element("thead", {}, header), element("tbody", {}, ...body));
 }
 
 // A table with a row for each key; `lists` has a list of numbers for each column, by its name.
@@ -125,6 +85,38 @@ export function columns(words, lists) {
 }
 
 // --- drawing ------------------------------------------------------------------------------------
+
+// Below this many pixels a picture is for a phone, where it shares the screen with its controls.
+export const NARROW = 480;
+
+export const MARGIN = { left: 40, right: 12 };
+
+// What charts with rows share: rules from side to side, words and numbers at their edges.
+export function chart(width) {
+  const right = width - MARGIN.right;
+  const rule = (y, kind) => element("path", { class: kind, d: `M${MARGIN.left} ${y}H${right}` });
+  const beside = (y, text) => element("text", { class: "tick beside", x: MARGIN.left - 7, y: y + 4 }, text);
+  return {
+    right, rule, beside,
+    title: (y, text) => element("text", { class: "word", x: MARGIN.left, y }, text),
+    below: (x, y, text, kind = "tick below") => element("text", { class: kind, x, y }, text),
+    symbol: (y, text) => element("text", { class: "symbol beside", x: MARGIN.left - 7, y }, text),
+    levels: (place, marks) => marks.flatMap(({ value, text }) =>
+      [rule(place(value), "grid"), beside(place(value), text)]),
+  };
+}
+
+// An upright bar, which may hang.
+export function bar(kind, centre, from, to, thick) {
+  return element("rect", {
+    class: kind, x: centre - thick / 2, y: Math.min(from, to), width: thick, height: Math.abs(from - to),
+  });
+}
+
+// A word that the browser makes narrower where it has no more than this room.
+export function fitted(kind, x, y, room, text) {
+  return element("text", { class: kind, x, y, "data-room": room }, text);
+}
 
 // The straight line from one interval to another, for places in a picture.
 export function scale([low, high], [start, end]) {
@@ -162,17 +154,14 @@ export function ticks(low, high, count) {
   });
 }
 
-// Makes a word narrower where there is no room for it.
-export function squeeze(word, room) {
-  if (word.getComputedTextLength() <= room) return;
-  word.setAttribute("textLength", room);
-  word.setAttribute("lengthAdjust", "spacingAndGlyphs");
-}
-
 // --- arithmetic ---------------------------------------------------------------------------------
 
 export function addUp(numbers) {
   return numbers.reduce((total, number) => total + number, 0);
+}
+
+export function clamp(number, [low, high]) {
+  return Math.min(high, Math.max(low, number));
 }
 
 // Weights of the keys that may be attended to; 0 for every key where none may.
@@ -184,95 +173,9 @@ export function softmax(scores, mask = scores.map(() => true), temperature = 1) 
   return powers.map(power => (whole > 0 ? power / whole : 0));
 }
 
-// --- all together -------------------------------------------------------------------------------
+// --- traits -------------------------------------------------------------------------------------
 
-// Returns the function that reads these traits, by name.
-export function reader(model, names) {
-  return () => Object.fromEntries(names.map(name => [name, model.get(name)]));
-}
-
-// Returns the function that writes a trait, for the figure and for Python.
-export function writer(model) {
-  return (name, value) => {
-    model.set(name, value);
-    model.save_changes();
-  };
-}
-
-// Returns the function that writes one entry of a trait that is a list.
-export function entryWriter(model) {
-  const write = writer(model);
-  return (name, i, value) => write(name, model.get(name).map((old, j) => (j === i ? value : old)));
-}
-
-// A finger this far from where it came down, in pixels, is on its way.
-const ON_ITS_WAY = 5;
-
-// Calls `onMove(x, y, starts)`, in the picture's pixels, while a mouse or a finger holds it.
-// A finger that comes down may be about to scroll the page. So `fingers` that move "sideways", or
-// only tap, hold the picture; others do "at once", where the page is kept from scrolling, or "never".
-export function drag(picture, onMove, fingers = "sideways") {
-  let undecided = null; // where a finger came down that may yet scroll the page
-  const tell = (event, starts) => {
-    const { left, top } = picture.getBoundingClientRect();
-    onMove(event.clientX - left, event.clientY - top, starts);
-  };
-  picture.addEventListener("pointerdown", event => {
-    const isFinger = event.pointerType === "touch";
-    if (event.button !== 0 || !event.isPrimary || (isFinger && fingers === "never")) return;
-    picture.setPointerCapture(event.pointerId);
-    undecided = isFinger && fingers === "sideways" ? event : null;
-    if (!undecided) tell(event, true);
-  });
-  picture.addEventListener("pointermove", event => {
-    if (!picture.hasPointerCapture(event.pointerId)) return;
-    if (undecided) {
-      const across = Math.abs(event.clientX - undecided.clientX);
-      const along = Math.abs(event.clientY - undecided.clientY);
-      if (across < ON_ITS_WAY || across <= along) return;
-    }
-    tell(event, Boolean(undecided));
-    undecided = null;
-  });
-  picture.addEventListener("pointerup", event => {
-    if (undecided) tell(event, true); // a tap
-    undecided = null;
-  });
-  picture.addEventListener("pointercancel", () => (undecided = null)); // the page scrolls
-}
-
-// Puts a figure into `el` and keeps it true to the model: `show(width)` runs when a trait in
-// `moving` changes, or the room for the picture. Below the `parts` come the `report`, the way back
-// to the start, and the tables `behind` the picture. Returns what takes the figure down again.
-export function stage({ model, el, moving, picture, parts, report, behind, show }) {
-  const words = model.get("words");
-  const start = moving.map(name => [name, model.get(name)]);
-  const again = button({
-    word: words.again,
-    onPress() {
-      for (const [name, value] of start) model.set(name, value);
-      model.save_changes();
-    },
-  });
-  const figure = html("div", { class: "attn-explorer", role: "group", "aria-label": words.title },
-    ...parts,
-    html("div", { class: "foot" }, report, again),
-    html("details", {}, html("summary", {}, words.numbers), behind),
-  );
-  let width = 640;
-  const redraw = () => show(width);
-  // Drawn in the pixels that are there, so that letters keep their size on a phone.
-  const room = new ResizeObserver(([entry]) => {
-    width = Math.max(240, Math.round(entry.contentRect.width));
-    redraw();
-  });
-  const watched = moving.map(name => `change:${name}`);
-  for (const event of watched) model.on(event, redraw);
-  redraw();
-  el.replaceChildren(figure);
-  room.observe(picture);
-  return () => {
-    room.disconnect();
-    for (const event of watched) model.off(event, redraw);
-  };
+// The traits that put `value` into one entry of the list `trait`.
+export function entry(state, trait, i, value) {
+  return { [trait]: state[trait].map((old, j) => (j === i ? value : old)) };
 }

@@ -17,7 +17,7 @@ import traitlets
 
 from attn_course.alignment import local_monotonic, local_predictive
 from attn_course.figures._numpy import as_numpy
-from attn_course.figures.explorers import local_alignment_still, page
+from attn_course.figures.explorers import page
 from attn_course.figures.explorers.explorer import Explorer, finite
 from attn_course.translate import _
 
@@ -171,10 +171,6 @@ class LocalAlignmentExplorer(Explorer):
     def _offsets(self) -> np.ndarray:
         return np.asarray(np.arange(1, len(self.scores) + 1) - self.position)
 
-    def still(self) -> str:
-        """Return the picture and its numbers, without controls."""
-        return local_alignment_still.draw(self)
-
 
 def _checked(scores: Any) -> list[float]:
     row = as_numpy(scores)
@@ -193,6 +189,14 @@ def _words() -> dict[str, Any]:
             "Three rows over the same keys: the scores, the Gaussian around the position, and "
             "the weights. A band marks the window, and keys outside it have weight 0."
         ),
+        "question": _(
+            "You set σ = D instead of σ = D/2. Is the sum of the weights larger or smaller?"
+        ),
+        "answer": _(
+            "Larger. At the edge of the window the wider Gaussian multiplies a weight by "
+            "exp(−1/2) ≈ 0.61 instead of exp(−2) ≈ 0.14, so less of it is lost. If you "
+            "renormalise, both sums are 1."
+        ),
         "scores": _("Scores"),
         "gaussian": _("Gaussian factor"),
         "weights": _("Weights"),
@@ -200,9 +204,9 @@ def _words() -> dict[str, Any]:
         "weighed": _("Weights (local-p)"),
         "slipped": _("Weights with σ = D"),
         "void": _("No keys here"),
-        "position": _("Position of the window"),
-        "half_width": _("Half width of the window"),
-        "sigma": _("Gaussian's width"),
+        "position": _("Window position"),
+        "half_width": _("Half width"),
+        "sigma": _("Gaussian width"),
         "row": _("Scores"),
         "mixed": _("Mixed"),
         "equal": _("All equal"),
@@ -211,8 +215,6 @@ def _words() -> dict[str, Any]:
         "given": _("Yours"),
         "renormalise": _("Renormalise to a sum of 1"),
         "slip": _("Show the slip σ = D"),
-        "again": _("Start again"),
-        "numbers": _("The numbers behind the picture"),
         "quantity": _("Quantity"),
         "number": _("Number"),
         "count": _("Keys in the window"),

@@ -1,5 +1,6 @@
 // One weight per position, or one for every feature: pull the columns apart and see.
-import { addUp, choice, exact, html, reader, rounded, slider, softmax, squeeze, stage, svg, table, writer, written } from "./kit.js";
+import { addUp, element, exact, fitted, NARROW, picture, rounded, said, softmax, table, written } from "./kit.js";
+import { explorer } from "./stage.js";
 
 // --- the arithmetic, as in attn_course/dimensionality.py -----------------------------------------
 
@@ -35,39 +36,38 @@ function compute(state) {
 // --- the picture ---------------------------------------------------------------------------------
 
 const TOP = 46; // where the first position starts
-const ROW = 30;
 const LEFT = 52;
 const GAP = 0.9; // the column of sums, in columns of weights
-const heightFor = names => TOP + names.length * ROW + 52;
 
-function draw(picture, width, { names, aspects, values, normalise, words }, now) {
+function paint(state, now, width) {
+  const { names, aspects, values, normalise, words } = state;
   const n = aspects.length;
+  const row = width < NARROW ? 25 : 30;
   const room = (width - LEFT) / (2 * n + GAP); // weights, their sums, values
   const second = n + GAP; // where the values start
   const middle = column => LEFT + (column + 0.5) * room;
   const between = middle(n + (GAP - 1) / 2);
-  const under = TOP + names.length * ROW + 24;
-  const line = l => TOP + l * ROW + 20;
-  const text = (kind, x, y, word) => svg("text", { class: kind, x, y }, word);
+  const under = TOP + names.length * row + 24;
+  const line = l => TOP + (l + 0.5) * row + 5;
+  const text = (kind, x, y, word) => element("text", { class: kind, x, y }, word);
   const cell = (kind, column, l, number, digits, strength) => [
-    svg("rect", {
-      class: `cell ${kind}`, x: middle(column) - room / 2 + 1, y: TOP + l * ROW + 1,
-      width: room - 2, height: ROW - 2, "fill-opacity": strength,
+    element("rect", {
+      class: `cell ${kind}`, x: middle(column) - room / 2 + 1, y: TOP + l * row + 1,
+      width: room - 2, height: row - 2, "fill-opacity": strength,
     }),
     text("below ink", middle(column), line(l), rounded(number, digits)),
   ];
   const [across, down] = normalise === "positions" ? ["below", "below sure"] : ["below sure", "below"];
 
-  picture.setAttribute("viewBox", `0 0 ${width} ${heightFor(names)}`);
-  picture.replaceChildren(
+  return picture(state, "steady", width, under + 28,
     text("below", middle((n - 1) / 2), 16, words.weights),
     text("below", middle(second + (n - 1) / 2), 16, words.values),
     text("below", between, 36, words.sum),
     text("word", 0, under, words.sum),
     text("below", middle(second + (n - 1) / 2), under + 20, words.context),
     ...aspects.flatMap((aspect, i) => [
-      text("below feature", middle(i), 36, aspect),
-      text("below feature", middle(second + i), 36, aspect),
+      fitted("below", middle(i), 36, room - 5, aspect),
+      fitted("below", middle(second + i), 36, room - 5, aspect),
       text(down, middle(i), under, rounded(now.columnSums[i], 2)),
       text(room < 44 ? "answer tight" : "answer", middle(second + i), under, rounded(now.context[i], 2)),
     ]),
@@ -80,12 +80,16 @@ function draw(picture, width, { names, aspects, values, normalise, words }, now)
       ]),
     ]),
   );
-  for (const name of picture.querySelectorAll(".feature")) squeeze(name, room - 5);
 }
 
-// --- the numbers behind it -----------------------------------------------------------------------
+// --- what it says, and the numbers behind it -----------------------------------------------------
 
-function numbers({ words, names, aspects, parameters }, now) {
+function report({ words, spread, normalise }) {
+  if (normalise === "features") return [said(words.wrong)];
+  return [said(spread === 0 ? words.same : words.right)];
+}
+
+function tables({ words, names, aspects, parameters }, now) {
   return [
     table([words.position, ...aspects, words.sum], [
       ...names.map((word, l) => [
@@ -98,51 +102,27 @@ function numbers({ words, names, aspects, parameters }, now) {
   ];
 }
 
-// --- all together --------------------------------------------------------------------------------
-
-const MOVING = ["spread", "query", "normalise"];
-const FIXED = ["names", "aspects", "values", "parameters", "words"];
-
-function render({ model, el }) {
-  const read = reader(model, [...FIXED, ...MOVING]);
-  const write = writer(model);
-  const { words, names } = read();
-
-  const controls = {
-    spread: slider({ symbol: "s", word: words.spread, onInput: value => write("spread", value) }),
-    query: choice({
-      word: words.query, options: names.map(word => [word, word]), onInput: value => write("query", value),
-    }),
-    normalise: choice({
-      word: words.normalise, options: ["positions", "features"].map(name => [name, words[name]]),
-      onInput: value => write("normalise", value),
-    }),
-  };
-  const picture = svg("svg", {
-    class: "picture chart", role: "img", "aria-label": words.picture, height: heightFor(names),
-  });
-  const report = html("output", { class: "report" });
-  const behind = html("div", { class: "tables" });
-
-  function show(width) {
-    const state = read();
-    const now = compute(state);
-    draw(picture, width, state, now);
-    controls.spread.show({ min: 0, max: 1, step: 0.01, value: state.spread, text: rounded(state.spread, 2) });
-    controls.query.show(state.query);
-    controls.normalise.show(state.normalise);
-    const right = state.spread === 0 ? words.same : words.right;
-    report.replaceChildren(state.normalise === "positions" ? right : words.wrong);
-    behind.replaceChildren(...numbers(state, now));
-  }
-
-  return stage({
-    model, el, moving: MOVING, picture, report, behind, show,
-    parts: [
-      picture,
-      html("div", { class: "controls" }, ...Object.values(controls).map(control => control.element)),
-    ],
-  });
+function draw(state, now, width) {
+  return { body: [paint(state, now, width)], report: report(state), tables: tables(state, now) };
 }
 
-export default { render };
+// --- controls ------------------------------------------------------------------------------------
+
+function controls({ words, names, spread, query, normalise }) {
+  return [{ kind: "controls", of: [
+    {
+      kind: "slider", symbol: "s", word: words.spread,
+      min: 0, max: 1, step: 0.01, value: spread, text: rounded(spread, 2), set: value => ({ spread: value }),
+    },
+    {
+      kind: "choice", word: words.query, options: names.map(word => [word, word]),
+      value: query, set: value => ({ query: value }),
+    },
+    {
+      kind: "choice", word: words.normalise, options: ["positions", "features"].map(name => [name, words[name]]),
+      value: normalise, set: value => ({ normalise: value }),
+    },
+  ] }];
+}
+
+export default explorer({ compute, draw, controls });

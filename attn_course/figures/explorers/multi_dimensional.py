@@ -16,7 +16,7 @@ import numpy as np
 import traitlets
 
 from attn_course import alignment, dimensionality
-from attn_course.figures.explorers import multi_dimensional_still, page
+from attn_course.figures.explorers import page
 from attn_course.figures.explorers.explorer import Explorer, finite
 from attn_course.running_example import ASPECTS, WORDS, features
 from attn_course.translate import _
@@ -100,10 +100,6 @@ class MultiDimensionalExplorer(Explorer):
         weights = alignment.softmax(score(query, words), axis=-1)
         return dimensionality.multi(weights, words), weights
 
-    def still(self) -> str:
-        """Return the picture and its numbers, without controls."""
-        return multi_dimensional_still.draw(self)
-
 
 def _words() -> dict[str, Any]:
     return {
@@ -112,15 +108,20 @@ def _words() -> dict[str, Any]:
             "Two tables with a row for each word and a column for each feature: the weights and "
             "the values. Below the values stands the context."
         ),
+        "question": _("You move the slider to 0. What do the columns of weights have in common?"),
+        "answer": _(
+            "They are equal. Every entry of the context then uses the same weight per word, which "
+            "is single-dimensional attention."
+        ),
         "weights": _("Weights"),
         "values": _("Values"),
         "sum": _("Sum"),
         "context": _("Context"),
-        "spread": _("How far the columns differ"),
+        "spread": _("Columns differ by"),
         "query": _("Query"),
         "normalise": _("Weights add up to 1"),
         "positions": _("over the positions"),
-        "features": _("over the features: a slip"),
+        "features": _("over the features"),
         "same": _(
             "All columns of weights are equal: one weight per position, as in single-dimensional "
             "attention."
@@ -133,8 +134,6 @@ def _words() -> dict[str, Any]:
             "Each row adds up to 1 and no column does: no entry of the context is an average, and "
             "the positions no longer compete."
         ),
-        "again": _("Start again"),
-        "numbers": _("The numbers behind the picture"),
         "position": _("Position"),
         "parameter": _("Parameter"),
         "number": _("Number"),

@@ -1,5 +1,6 @@
 // Nadaraya–Watson regression under your hand: move w and the query, see curve and weights move.
-import { addUp, choice, drag, exact, html, legend, line, named, reader, rounded, roundUp, scale, slider, stage, svg, table, ticks, toggle, writer } from "./kit.js";
+import { addUp, chart, clamp, element, exact, legend, line, MARGIN, named, NARROW, picture, rounded, roundUp, said, scale, table, ticks } from "./kit.js";
+import { explorer } from "./stage.js";
 
 // --- the arithmetic, as in attn_course/nadaraya_watson/regression.py -----------------------------
 
@@ -36,84 +37,77 @@ function compute(state) {
 
 // --- the picture ---------------------------------------------------------------------------------
 
-const HEIGHT = 400;
-const CURVE = { top: 28, bottom: 262 }; // above it the prediction, in a number
-const WEIGHTS = { top: 296, bottom: 368 };
-const MARGIN = { left: 40, right: 12 };
+// Above the curve is the prediction, as a number.
+function layout(width) {
+  return width < NARROW
+    ? { height: 272, curve: { top: 26, bottom: 172 }, weights: { top: 200, bottom: 248 } }
+    : { height: 400, curve: { top: 28, bottom: 262 }, weights: { top: 296, bottom: 368 } };
+}
 
 const across = (span, width) => scale(span, [MARGIN.left + 6, width - MARGIN.right - 6]);
 
-function draw(picture, width, state, now) {
+function paint(state, now, width) {
+  const { inputs, targets, grid, truth, words } = state;
+  const rows = layout(width);
   const x = across(state.span, width);
-  const y = scale(state.height, [CURVE.bottom, CURVE.top]);
+  const y = scale(state.height, [rows.curve.bottom, rows.curve.top]);
   const largest = Math.max(...now.weights);
   const top = largest > 0 ? roundUp(largest) : 1;
-  const h = scale([0, top], [WEIGHTS.bottom, WEIGHTS.top]);
-  const { inputs, targets, grid, truth, words } = state;
+  const h = scale([0, top], [rows.weights.bottom, rows.weights.top]);
   const point = (at, { total, prediction }) => (total > 0 ? [x(at), y(prediction)] : null);
+  const dot = (kind, i, r, more = {}) => element("circle", { class: kind, cx: x(inputs[i]), cy: y(targets[i]), r, ...more });
+  const part = i => now.weights[i] / (largest || 1);
 
-  picture.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
-  picture.replaceChildren(
+  return picture(state, "", width, rows.height,
     band(x, state, width),
     ...axes(x, y, h, top, state, width),
-    svg("path", { class: "truth", d: line(truth.map((value, i) => [x(grid[i]), y(value)])) }),
-    svg("path", { class: "fitted", d: line(now.curve.map((fit, i) => point(grid[i], fit))) }),
-    ...inputs.map((key, i) => svg("circle", { class: "seen", cx: x(key), cy: y(targets[i]), r: 3.5 })),
-    ...inputs.map((key, i) => svg("circle", {
-      class: "weighed", cx: x(key), cy: y(targets[i]), r: 3.5 + 2 * (now.weights[i] / (largest || 1)),
-      opacity: now.weights[i] / (largest || 1),
-    })),
+    element("path", { class: "truth", d: line(truth.map((value, i) => [x(grid[i]), y(value)])) }),
+    element("path", { class: "fitted", d: line(now.curve.map((fit, i) => point(grid[i], fit))) }),
+    ...inputs.map((_, i) => dot("seen", i, 3.5)),
+    ...inputs.map((_, i) => dot("weighed", i, 3.5 + 2 * part(i), { opacity: part(i) })),
     ...(state.leave_one_out ? now.fits.map((fit, n) => point(inputs[n], fit)).filter(Boolean) : [])
-      .map(([px, py]) => svg("path", { class: "refit", d: `M${px - 3} ${py - 3}l6 6m0 -6l-6 6` })),
-    svg("path", { class: "query", d: `M${x(state.query)} ${CURVE.top}V${WEIGHTS.bottom}` }),
-    ...inputs.map((key, i) => svg("path", { class: "stem", d: `M${x(key)} ${WEIGHTS.bottom}V${h(now.weights[i])}` })),
-    ...(now.total > 0 ? marker(x(state.query), y(now.prediction), now.prediction) : []),
-    svg("text", { class: "word", x: MARGIN.left, y: WEIGHTS.top - 12 }, words.weights),
+      .map(([px, py]) => element("path", { class: "refit", d: `M${px - 3} ${py - 3}l6 6m0 -6l-6 6` })),
+    element("path", { class: "query", d: `M${x(state.query)} ${rows.curve.top}V${rows.weights.bottom}` }),
+    ...inputs.map((key, i) => element("path", { class: "stem", d: `M${x(key)} ${rows.weights.bottom}V${h(now.weights[i])}` })),
+    ...(now.total > 0 ? [
+      element("circle", { class: "prediction", cx: x(state.query), cy: y(now.prediction), r: 7 }),
+      element("text", { class: "answer", x: x(state.query), y: rows.curve.top - 10 }, rounded(now.prediction, 2)),
+    ] : []),
+    chart(width).title(rows.weights.top - 10, words.weights),
   );
 }
 
 // One bandwidth, 1/w, to each side of the query: what w means.
 function band(x, { query, w, span }, width) {
+  const { curve, weights } = layout(width);
   const [low, high] = w > 0 ? [query - 1 / w, query + 1 / w] : span;
   const start = Math.max(MARGIN.left, x(Math.max(low, span[0] - 1)));
   const end = Math.min(width - MARGIN.right, x(Math.min(high, span[1] + 1)));
-  return svg("rect", {
-    class: "band", x: start, y: CURVE.top, width: end - start, height: WEIGHTS.bottom - CURVE.top,
+  return element("rect", {
+    class: "band", x: start, y: curve.top, width: end - start, height: weights.bottom - curve.top,
   });
 }
 
 function axes(x, y, h, top, { span, height }, width) {
-  const right = width - MARGIN.right;
-  const rule = (at, kind) => svg("path", { class: kind, d: `M${MARGIN.left} ${at}H${right}` });
-  const beside = (at, text) => svg("text", { class: "tick beside", x: MARGIN.left - 7, y: at + 4 }, text);
-  const below = ({ value, text }) =>
-    svg("text", { class: "tick below", x: x(value), y: WEIGHTS.bottom + 18 }, text);
+  const { rule, beside, below, levels } = chart(width);
+  const { bottom } = layout(width).weights;
   return [
-    ...ticks(...height, 5).flatMap(({ value, text }) => [rule(y(value), "grid"), beside(y(value), text)]),
-    rule(h(top), "grid"),
-    beside(h(top), String(+top.toPrecision(1))),
-    rule(WEIGHTS.bottom, "axis"),
-    beside(WEIGHTS.bottom, "0"),
-    ...ticks(...span, Math.min(6, width / 60)).map(below),
-  ];
-}
-
-function marker(x, y, prediction) {
-  return [
-    svg("circle", { class: "prediction", cx: x, cy: y, r: 7 }),
-    svg("text", { class: "answer", x, y: CURVE.top - 10 }, rounded(prediction, 2)),
+    ...levels(y, ticks(...height, 5)),
+    ...levels(h, [{ value: top, text: String(+top.toPrecision(1)) }]),
+    rule(bottom, "axis"),
+    beside(bottom, "0"),
+    ...ticks(...span, Math.min(6, width / 60)).map(({ value, text }) => below(x(value), bottom + 18, text)),
   ];
 }
 
 // --- the numbers behind it -----------------------------------------------------------------------
 
-function numbers(state, now) {
-  const { words, inputs, targets } = state;
+function tables({ words, inputs, targets, query, w }, now) {
   const order = [...inputs.keys()].sort((a, b) => now.weights[b] - now.weights[a] || a - b);
   return [
     table([words.quantity, words.number], [
-      [words.query, exact(state.query, "query")],
-      [words.w, exact(state.w, "w")],
+      [words.query, exact(query, "query")],
+      [words.w, exact(w, "w")],
       [words.prediction, exact(now.prediction, "prediction")],
       [words.total, exact(now.total, "total")],
       [words.loss, exact(now.loss, "loss")],
@@ -127,84 +121,60 @@ function numbers(state, now) {
   ];
 }
 
-// --- all together --------------------------------------------------------------------------------
-
-const MOVING = ["w", "query", "kernel", "leave_one_out"];
-const FIXED = ["inputs", "targets", "span", "height", "grid", "truth", "words"];
-
-function render({ model, el }) {
-  const read = reader(model, [...FIXED, ...MOVING]);
-  const write = writer(model);
-  const { words, w, span, truth } = read();
-  const kernels = Object.keys(KERNELS).map(name => [name, words[name]]);
-  const widest = Math.max(20, w);
-
-  // With leave-one-out the query goes from point to point: only a point can leave itself out.
-  const places = () => [...new Set(model.get("inputs"))].sort((a, b) => a - b);
-  const nearest = query => places().reduce((best, x) => (Math.abs(x - query) < Math.abs(best - query) ? x : best));
-  const goTo = query => {
-    const inside = Math.min(span[1], Math.max(span[0], query));
-    write("query", model.get("leave_one_out") ? nearest(inside) : inside);
-  };
-
-  const controls = {
-    w: slider({ symbol: "w", word: words.w, onInput: value => write("w", value) }),
-    query: slider({
-      symbol: "x", word: words.query,
-      onInput: value => write("query", model.get("leave_one_out") ? places()[value] : value),
-    }),
-    kernel: choice({ word: words.kernel, options: kernels, onInput: value => write("kernel", value) }),
-    leave: toggle({
-      word: words.leave_one_out,
-      onInput(value) {
-        write("leave_one_out", value);
-        goTo(model.get("query"));
-      },
-    }),
-  };
-
-  const picture = svg("svg", { class: "picture", role: "img", "aria-label": words.picture, height: HEIGHT });
-  const kinds = ["seen", ...(truth.length ? ["truth"] : []), "fitted", "refit"];
-  const key = legend(kinds.map(kind => [kind, words[kind]]));
-  const refit = key.entries.at(-1);
-  const report = html("output", { class: "report" });
-  const behind = html("div", { class: "tables" });
-
-  let drawnWidth = 640;
-  function show(width) {
-    drawnWidth = width;
-    const state = read();
-    const now = compute(state);
-    draw(picture, width, state, now);
-    const atPoint = places().indexOf(nearest(state.query));
-    const step = (span[1] - span[0]) / 500;
-    controls.w.show({ min: 0, max: widest, step: 0.1, value: state.w, text: state.w.toFixed(1) });
-    controls.query.show({
-      ...(state.leave_one_out
-        ? { min: 0, max: places().length - 1, step: 1, value: atPoint }
-        : { min: span[0], max: span[1], step, value: state.query }),
-      text: state.query.toFixed(2),
-    });
-    controls.kernel.show(state.kernel);
-    controls.leave.show(state.leave_one_out);
-    refit.hidden = !state.leave_one_out;
-    report.replaceChildren(...(now.total > 0
+function draw(state, now, width) {
+  const { words, truth, leave_one_out } = state;
+  const kinds = ["seen", ...(truth.length ? ["truth"] : []), "fitted", ...(leave_one_out ? ["refit"] : [])];
+  return {
+    body: [legend(...kinds.map(kind => [kind, words[kind]])), paint(state, now, width)],
+    report: now.total > 0
       ? [named(words.prediction, now.prediction), named(words.loss, now.loss)]
-      : [words.nothing]));
-    behind.replaceChildren(...numbers(state, now));
-  }
-
-  // The query also follows a finger or mouse in the picture; the slider serves the keyboard.
-  drag(picture, pixel => goTo(Number(across(span, drawnWidth).invert(pixel).toFixed(2))));
-
-  return stage({
-    model, el, moving: MOVING, picture, report, behind, show,
-    parts: [
-      key.element,
-      picture,
-      html("div", { class: "controls" }, ...Object.values(controls).map(control => control.element)),
-    ],
-  });
+      : [said(words.nothing)],
+    tables: tables(state, now),
+  };
 }
 
-export default { render };
+// --- controls ------------------------------------------------------------------------------------
+
+// With leave-one-out the query goes from point to point: only a point can leave itself out.
+const places = ({ inputs }) => [...new Set(inputs)].sort((a, b) => a - b);
+const nearest = (state, query) =>
+  places(state).reduce((best, x) => (Math.abs(x - query) < Math.abs(best - query) ? x : best));
+
+function querySlider(state) {
+  const { words, span, query, leave_one_out } = state;
+  const points = places(state);
+  return {
+    kind: "slider", symbol: "x", word: words.query, text: query.toFixed(2),
+    ...(leave_one_out
+      ? { min: 0, max: points.length - 1, step: 1, value: points.indexOf(nearest(state, query)) }
+      : { min: span[0], max: span[1], step: (span[1] - span[0]) / 500, value: query }),
+    set: value => ({ query: leave_one_out ? points[value] : value }),
+  };
+}
+
+function controls(state) {
+  const { words, w, w_most, kernel, query, leave_one_out } = state;
+  return [{ kind: "controls", of: [
+    {
+      kind: "slider", symbol: "w", word: words.w,
+      min: 0, max: w_most, step: 0.1, value: w, text: w.toFixed(1), set: value => ({ w: value }),
+    },
+    querySlider(state),
+    {
+      kind: "choice", word: words.kernel, options: Object.keys(KERNELS).map(name => [name, words[name]]),
+      value: kernel, set: value => ({ kernel: value }),
+    },
+    {
+      kind: "toggle", word: words.leave_one_out, value: leave_one_out,
+      set: value => ({ leave_one_out: value, query: value ? nearest(state, query) : query }),
+    },
+  ] }];
+}
+
+// The query also follows a finger or mouse in the picture; the slider serves the keyboard.
+function pull(state, width, pixel) {
+  const query = clamp(Number(across(state.span, width).invert(pixel).toFixed(2)), state.span);
+  return { query: state.leave_one_out ? nearest(state, query) : query };
+}
+
+export default explorer({ compute, draw, controls, pull });

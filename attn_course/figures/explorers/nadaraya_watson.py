@@ -17,10 +17,11 @@ import traitlets
 from attn_course import nadaraya_watson
 from attn_course._arrays import Array
 from attn_course.figures._numpy import as_numpy
-from attn_course.figures.explorers import nadaraya_watson_still, page
+from attn_course.figures.explorers import page
 from attn_course.figures.explorers.explorer import Explorer, finite
 from attn_course.translate import _
 
+W_MOST = 20.0
 GRID = 321  # places at which the curves are drawn: enough for the steps of a boxcar
 
 
@@ -51,6 +52,7 @@ class NadarayaWatsonExplorer(Explorer):
     truth = traitlets.List(traitlets.Float()).tag(sync=True)
     span = traitlets.List(traitlets.Float()).tag(sync=True)
     height = traitlets.List(traitlets.Float()).tag(sync=True)
+    w_most = traitlets.Float().tag(sync=True)  # where the slider of w ends
 
     def __init__(
         self,
@@ -74,6 +76,7 @@ class NadarayaWatsonExplorer(Explorer):
             truth=curve.round(4).tolist(),  # drawn only, so four digits will do
             span=[low, high],
             height=list(_padded(np.concatenate([y, curve]))),
+            w_most=max(W_MOST, float(w)),
             w=w,
             query=(low + high) / 2 if query is None else query,
             kernel=kernel,
@@ -134,10 +137,6 @@ class NadarayaWatsonExplorer(Explorer):
             self.kernel,
         )
 
-    def still(self) -> str:
-        """Return the picture and its numbers, without controls."""
-        return nadaraya_watson_still.draw(self)
-
 
 def _checked(inputs: Array, targets: Array) -> tuple[np.ndarray, np.ndarray]:
     x, y = as_numpy(inputs), as_numpy(targets)
@@ -171,12 +170,17 @@ def _words() -> dict[str, Any]:
             "Points and two curves through them, the true one and the predicted one. "
             "Below, the weight that each point gets from the chosen query."
         ),
+        "question": _("You move w to 0. What is the prediction, whatever the query?"),
+        "answer": _(
+            "The mean of all values, because every key has the same weight. In contrast, a large w "
+            "leaves all the weight to the nearest key."
+        ),
         "seen": _("Points seen"),
         "truth": _("True curve"),
         "fitted": _("Prediction"),
         "refit": _("Prediction for each point from the others"),
         "weights": _("Weights of the query"),
-        "w": _("One over the bandwidth"),
+        "w": _("Inverse bandwidth"),
         "query": _("Query"),
         "kernel": _("Kernel"),
         "gaussian": _("Gaussian"),
@@ -184,8 +188,6 @@ def _words() -> dict[str, Any]:
         "triangular": _("Triangular"),
         "epanechnikov": _("Epanechnikov"),
         "leave_one_out": _("Leave one out: no point looks at itself"),
-        "again": _("Start again"),
-        "numbers": _("The numbers behind the picture"),
         "quantity": _("Quantity"),
         "number": _("Number"),
         "prediction": _("Prediction at the query"),

@@ -5,11 +5,13 @@ The book's Sphinx extension uses this too, so the module needs the standard libr
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 HOME = Path(__file__).parent
-KIT = HOME / "kit.js"
+# What all modules are made of, each file after those that it imports.
+KIT = [HOME / f"{part}.js" for part in ("kit", "elements", "controls", "hands", "links", "stage")]
 STYLE = HOME / "explorer.css"
 BOOT = HOME / "boot.js"
 
@@ -18,9 +20,15 @@ BOOT = HOME / "boot.js"
 CODE_BEGINS = "<!-- explorer code -->"
 CODE_ENDS = "<!-- end of explorer code -->"
 
-_IMPORT_OF_KIT = re.compile(r'^import \{([^}]*)\} from "\./kit\.js";\n', re.MULTILINE)
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "\./\w+\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=function|const)", re.MULTILINE)
 _HOST = re.compile(r'data-explorer="(\w+)"')
+# A figure as `host` wrote it: what is shown at first, and the values.
+_FIGURE = re.compile(
+    r'<div data-explorer="(?P<name>\w+)">.*?'
+    r'<script type="application/json" data-explorer-values>(?P<values>.*?)</script></div>',
+    re.DOTALL,
+)
 _CODE = re.compile(re.escape(CODE_BEGINS) + ".*?" + re.escape(CODE_ENDS), re.DOTALL)
 
 
@@ -32,16 +40,19 @@ def module_file(name: str) -> Path:
 def module_text(name: str) -> str:
     """Return the module as one text: a page from a folder can't import a second file.
 
-    The kit stands in a function of its own, so that a module may use the kit's other names itself.
+    The kit is in a function of its own, so that a module may use the kit's other names itself.
     """
     module = module_file(name).read_text(encoding="utf-8")
-    imported = _IMPORT_OF_KIT.search(module)
-    if not imported:
+    names = ", ".join(imported.strip() for imported in _IMPORT.findall(module))
+    if not names:
         return module
-    names = imported[1].strip()
-    kit = _EXPORT.sub("", KIT.read_text(encoding="utf-8"))
-    own = _IMPORT_OF_KIT.sub("", module)
+    kit = "\n".join(_EXPORT.sub("", _without_imports(part)) for part in KIT)
+    own = _IMPORT.sub("", module)
     return f"const {{ {names} }} = (() => {{\n{kit}\nreturn {{ {names} }};\n}})();\n\n{own}"
+
+
+def _without_imports(file: Path) -> str:
+    return _IMPORT.sub("", file.read_text(encoding="utf-8"))
 
 
 def style_text() -> str:
@@ -51,7 +62,7 @@ def style_text() -> str:
 
 def files(names: Iterable[str]) -> list[Path]:
     """Return every file that `code` reads for these explorers."""
-    return [KIT, STYLE, BOOT, *(module_file(name) for name in names)]
+    return [*KIT, STYLE, BOOT, *(module_file(name) for name in names)]
 
 
 def code(names: Iterable[str]) -> str:
@@ -71,6 +82,27 @@ def code(names: Iterable[str]) -> str:
 def without_code(html: str) -> str:
     """Return `html` without any code of explorers; the figures themselves stay."""
     return _CODE.sub("", html)
+
+
+def host(name: str, values: object, shown: str) -> str:
+    """Return the HTML of one figure: its values, and the markup that is `shown` until it moves."""
+    script = '<script type="application/json" data-explorer-values>'
+    return f'<div data-explorer="{name}">{shown}{script}{script_json(values)}</script></div>'
+
+
+def redrawn(html: str, draw: Callable[[str, dict[str, Any]], str]) -> str:
+    """Return `html` in which each figure shows what `draw` makes of its name and its values."""
+
+    def redraw(figure: re.Match[str]) -> str:
+        name, values = figure["name"], json.loads(figure["values"])
+        return host(name, values, draw(name, values))
+
+    return _FIGURE.sub(redraw, html)
+
+
+def values_in(html: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return name and values of each explorer in `html`, in order."""
+    return [(figure["name"], json.loads(figure["values"])) for figure in _FIGURE.finditer(html)]
 
 
 def explorers_in(html: str) -> list[str]:

@@ -16,7 +16,7 @@ import numpy as np
 import traitlets
 
 from attn_course import scoring
-from attn_course.figures.explorers import page, scores_still
+from attn_course.figures.explorers import page
 from attn_course.figures.explorers.explorer import Explorer
 from attn_course.translate import _
 
@@ -122,10 +122,6 @@ class ScoresExplorer(Explorer):
         }
         return {name: float(score[0, 0]) for name, score in found.items()}
 
-    def still(self) -> str:
-        """Return the picture, the scores and the parameters, without controls."""
-        return scores_still.draw(self)
-
 
 def _signs(n: int) -> np.ndarray:
     """Return n signs, of which sqrt(n) more are plus than minus."""
@@ -158,6 +154,14 @@ def _words() -> dict[str, Any]:
     return {
         "title": _("Seven scores to play with"),
         "picture": _("Two arrows from the middle of the plane: the query and the key."),
+        "question": _(
+            "Query and key become 64 times as wide. Which scores grow, and by which factor?"
+        ),
+        "answer": _(
+            "The dot product grows by the square root of 64, which is 8, and so do the general and "
+            "the biased general score. The scaled dot product divides by the square root of the "
+            "width, so it stays the same, and tanh keeps the activated score between −1 and 1."
+        ),
         "additive": _("Additive"),
         "dot": _("Dot product"),
         "scaled_dot": _("Scaled dot product"),
@@ -172,7 +176,7 @@ def _words() -> dict[str, Any]:
         "number": _("Number"),
         "query": _("Query"),
         "key": _("Key"),
-        "d_k": _("Width of query and key"),
+        "d_k": _("Width"),
         "note": _(
             "A wider query and key repeat the two entries you see. In the key some copies change "
             "sign, so that agreement outweighs disagreement only as far as it does by chance: "
@@ -180,7 +184,6 @@ def _words() -> dict[str, Any]:
             "arrow you see: two arrows that coincide have a cosine of 1 at width 2, and of 1/8 at "
             "width 128."
         ),
-        "again": _("Start again"),
         "numbers": _("The parameters behind the learned scores"),
         "parameter": _("Parameter"),
         "belongs": _("Score"),

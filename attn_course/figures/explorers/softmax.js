@@ -1,5 +1,6 @@
 // Softmax under your hand: move scores and temperature, hide keys, see the weights follow.
-import { addUp, choice, drag, entryWriter, exact, html, named, reader, rounded, scale, slider, softmax, squeeze, stage, svg, table, toggle, writer } from "./kit.js";
+import { addUp, bar, chart, clamp, element, entry, exact, fitted, legend, MARGIN, named, NARROW, picture, rounded, said, scale, softmax, table } from "./kit.js";
+import { explorer } from "./stage.js";
 
 // --- the arithmetic, as in attn_course/alignment/soft.py -----------------------------------------
 
@@ -13,61 +14,77 @@ function compute({ scores, mask, temperature, masking }) {
   const isShort = !isNothing && hides && masking === "after";
   // Weights that do not add up to 1 have no entropy.
   const entropy = -addUp(weights.filter(weight => weight > 0).map(weight => weight * Math.log(weight))) + 0;
-  return { weights, lost, total: addUp(weights), entropy: isNothing || isShort ? null : entropy, isNothing, isShort };
+  return {
+    weights, lost, total: addUp(weights), entropy: isNothing || isShort ? null : entropy, isNothing, isShort,
+    correct: isShort ? softmax(scores, mask, temperature) : weights,
+  };
 }
 
 // --- the picture ---------------------------------------------------------------------------------
 
-const HEIGHT = 340;
-const SCORES = { top: 40, bottom: 152 }; // above and below it a number has room
-const WEIGHTS = { top: 206, bottom: 306 };
-const MARGIN = { left: 40, right: 12 };
+// Above and below the scores a number has room.
+function layout(width) {
+  return width < NARROW
+    ? { height: 238, scores: { top: 36, bottom: 102 }, weights: { top: 146, bottom: 212 } }
+    : { height: 340, scores: { top: 40, bottom: 152 }, weights: { top: 206, bottom: 306 } };
+}
 
 function column(width, names) {
   const room = (width - MARGIN.left - MARGIN.right) / names.length;
   return { middle: l => MARGIN.left + (l + 0.5) * room, at: x => Math.floor((x - MARGIN.left) / room), room };
 }
 
-function draw(picture, width, state, now) {
+function paint(state, now, width) {
   const { names, scores, mask, masking, frame, words } = state;
   const { middle, room } = column(width, names);
-  const high = scale(frame, [SCORES.bottom, SCORES.top]);
-  const tall = scale([0, 1], [WEIGHTS.bottom, WEIGHTS.top]);
-  const right = width - MARGIN.right;
-  const rule = (at, kind) => svg("path", { class: kind, d: `M${MARGIN.left} ${at}H${right}` });
-  const beside = (at, text) => svg("text", { class: "tick beside", x: MARGIN.left - 7, y: at + 4 }, text);
-  const over = (l, y, text, kind = "below") => svg("text", { class: kind, x: middle(l), y }, text);
-  const bar = (kind, l, from, to) => svg("rect", {
-    class: `bar ${kind}`, x: middle(l) - Math.min(36, 0.64 * room) / 2, y: Math.min(from, to),
-    width: Math.min(36, 0.64 * room), height: Math.abs(from - to),
-  });
+  const rows = layout(width);
+  const high = scale(frame, [rows.scores.bottom, rows.scores.top]);
+  const tall = scale([0, 1], [rows.weights.bottom, rows.weights.top]);
+  const { rule, beside, title, below, levels } = chart(width);
+  const thick = Math.min(36, 0.64 * room);
   const counts = l => mask[l] || masking === "after"; // does the score reach the softmax?
 
-  picture.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
-  picture.replaceChildren(
-    svg("text", { class: "word", x: MARGIN.left, y: 14 }, words.scores),
-    svg("text", { class: "word", x: MARGIN.left, y: WEIGHTS.top - 20 }, words.weights),
-    ...[frame[0], frame[1]].flatMap(at => [rule(high(at), "grid"), beside(high(at), rounded(at, 0))]),
-    ...[0.5, 1].flatMap(at => [rule(tall(at), "grid"), beside(tall(at), String(at))]),
+  return picture(state, "upright", width, rows.height,
+    title(14, words.scores),
+    title(rows.weights.top - 20, words.weights),
+    ...levels(high, frame.map(value => ({ value, text: rounded(value, 0) }))),
+    ...levels(tall, [0.5, 1].map(value => ({ value, text: String(value) }))),
     ...names.flatMap((key, l) => [
-      bar(counts(l) ? "score" : "hidden", l, high(0), high(scores[l])),
-      over(l, high(scores[l]) + (scores[l] >= 0 ? -6 : 15), counts(l) ? rounded(scores[l], 1) : "−∞"),
-      bar("weight", l, tall(0), tall(now.weights[l])),
-      ...(now.lost[l] > 0 ? [bar("hidden", l, tall(0), tall(now.lost[l]))] : []),
-      over(l, tall(now.weights[l] + now.lost[l]) - 6, rounded(now.weights[l], 2)),
-      over(l, WEIGHTS.bottom + 20, key, mask[l] ? "below name" : "below name struck"),
+      bar(counts(l) ? "bar score" : "bar hidden", middle(l), high(0), high(scores[l]), thick),
+      below(middle(l), high(scores[l]) + (scores[l] >= 0 ? -6 : 15), counts(l) ? rounded(scores[l], 1) : "−∞"),
+      bar("bar weight", middle(l), tall(0), tall(now.weights[l]), thick),
+      ...(now.lost[l] > 0 ? [bar("bar hidden", middle(l), tall(0), tall(now.lost[l]), thick)] : []),
+      ...(now.isShort && mask[l] ? [bar("correct", middle(l), tall(0), tall(now.correct[l]), thick + 4)] : []),
+      below(middle(l), tall(Math.max(now.weights[l] + now.lost[l], now.correct[l])) - 6, rounded(now.weights[l], 2)),
+      fitted(mask[l] ? "below" : "below struck", middle(l), rows.weights.bottom + 20, room - 4, key),
     ]),
     rule(high(0), "axis"),
-    rule(WEIGHTS.bottom, "axis"),
+    rule(rows.weights.bottom, "axis"),
     beside(high(0), "0"),
-    beside(WEIGHTS.bottom, "0"),
+    beside(rows.weights.bottom, "0"),
   );
-  for (const name of picture.querySelectorAll(".name")) squeeze(name, room - 4);
 }
 
-// --- the numbers behind it -----------------------------------------------------------------------
+// --- what it says, and the numbers behind it -----------------------------------------------------
 
-function numbers({ words, names, scores, mask, temperature }, now) {
+function mostWeight({ words, names }, { weights }) {
+  const largest = Math.max(...weights);
+  const text = `${names[weights.indexOf(largest)]} ${rounded(largest, 2)}`;
+  return element("span", {}, `${words.most} `, element("b", {}, text));
+}
+
+function report(state, now) {
+  const { words } = state;
+  return [
+    ...(now.isNothing ? [] : [mostWeight(state, now)]),
+    named(words.total, now.total),
+    ...(now.entropy === null ? [] : [named(words.entropy, now.entropy), named(words.equal, Math.exp(now.entropy))]),
+    ...(now.isNothing ? [said(words.nothing)] : []),
+    ...(now.isShort ? [said(words.short)] : []),
+  ];
+}
+
+function tables({ words, names, scores, mask, temperature }, now) {
   return [
     table([words.quantity, words.number], [
       [words.temperature, exact(temperature, "temperature")],
@@ -83,91 +100,53 @@ function numbers({ words, names, scores, mask, temperature }, now) {
   ];
 }
 
-function mostWeight({ words, names }, { weights }) {
-  const largest = Math.max(...weights);
-  const text = `${names[weights.indexOf(largest)]} ${rounded(largest, 2)}`;
-  return html("span", {}, `${words.most} `, html("b", {}, text));
+function draw(state, now, width) {
+  const { words } = state;
+  const signs = now.isShort ? [["bar hidden", words.lost], ["correct", words.correct]] : [];
+  return { body: [paint(state, now, width), legend(...signs)], report: report(state, now), tables: tables(state, now) };
 }
 
-// --- all together --------------------------------------------------------------------------------
+// --- controls ------------------------------------------------------------------------------------
 
-const MOVING = ["scores", "mask", "temperature", "masking"];
-const FIXED = ["names", "frame", "words"];
-
-function render({ model, el }) {
-  const read = reader(model, [...FIXED, ...MOVING]);
-  const write = writer(model);
-  const put = entryWriter(model);
-  const { words, names, frame } = read();
-
+function controls(state) {
+  const { words, names, frame, scores, mask, temperature, masking } = state;
+  const exponent = Math.log10(temperature);
   const perKey = names.map((key, l) => ({
-    score: slider({
-      symbol: html("span", {}, "e", html("sub", {}, `${l + 1}`)), word: words.score_of.replace("{key}", key),
-      onInput: value => put("scores", l, value),
-    }),
-    attend: toggle({ word: words.attend.replace("{key}", key), onInput: value => put("mask", l, value) }),
+    kind: "slider", word: key, label: words.score_of.replace("{key}", key),
+    min: frame[0], max: frame[1], step: 0.1, value: scores[l], text: rounded(scores[l], 1),
+    set: value => entry(state, "scores", l, value),
+    tick: { label: words.attend.replace("{key}", key), value: mask[l], set: value => entry(state, "mask", l, value) },
   }));
-  // The slider moves the logarithm: as much room from 0.1 to 1 as from 1 to 10.
-  const temperature = slider({
-    symbol: "τ", word: words.temperature,
-    onInput: value => write("temperature", Number((10 ** value).toPrecision(3))),
-  });
-  const masking = choice({
-    word: words.masking, options: ["before", "after"].map(name => [name, words[name]]),
-    onInput: value => write("masking", value),
-  });
-
-  const picture = svg("svg", { class: "picture upright", role: "img", "aria-label": words.picture, height: HEIGHT });
-  const report = html("output", { class: "report" });
-  const behind = html("div", { class: "tables" });
-
-  let drawnWidth = 640;
-  function show(width) {
-    drawnWidth = width;
-    const state = read();
-    const now = compute(state);
-    draw(picture, width, state, now);
-    perKey.forEach(({ score, attend }, l) => {
-      const value = state.scores[l];
-      score.show({ min: frame[0], max: frame[1], step: 0.1, value, text: rounded(value, 1) });
-      attend.show(state.mask[l]);
-    });
-    const exponent = Math.log10(state.temperature);
-    temperature.show({
-      min: Math.min(-1, exponent), max: Math.max(1, exponent), step: 0.05, value: exponent,
-      text: String(Number(state.temperature.toPrecision(3))),
-    });
-    masking.show(state.masking);
-    report.replaceChildren(
-      ...(now.isNothing ? [] : [mostWeight(state, now)]),
-      named(words.total, now.total),
-      ...(now.entropy === null ? [] : [named(words.entropy, now.entropy), named(words.equal, Math.exp(now.entropy))]),
-      ...(now.isNothing ? [html("span", {}, words.nothing)] : []),
-      ...(now.isShort ? [html("span", {}, words.short)] : []),
-    );
-    behind.replaceChildren(...numbers(state, now));
-  }
-
-  // A score's bar follows a mouse, too; the sliders serve fingers and the keyboard.
-  // A finger that moves up and down scrolls the page.
-  let held = -1;
-  drag(picture, (x, y, starts) => {
-    if (starts) held = y < (SCORES.bottom + WEIGHTS.top) / 2 ? column(drawnWidth, names).at(x) : -1;
-    if (held < 0 || held >= names.length) return;
-    const score = scale(frame, [SCORES.bottom, SCORES.top]).invert(y);
-    put("scores", held, Number(Math.min(frame[1], Math.max(frame[0], score)).toFixed(1)));
-  }, "never");
-
-  const cells = perKey.map(({ score, attend }) => html("div", {}, score.element, attend.element));
-  return stage({
-    model, el, moving: MOVING, picture, report, behind, show,
-    parts: [
-      picture,
-      // Next to the picture, so that a phone shows both.
-      html("div", { class: "controls" }, temperature.element, masking.element),
-      html("div", { class: "controls small" }, ...cells),
-    ],
-  });
+  return [
+    { kind: "controls", of: [
+      {
+        // The slider moves the logarithm: as much room from 0.1 to 1 as from 1 to 10.
+        kind: "slider", symbol: "τ", word: words.temperature,
+        min: Math.min(-1, exponent), max: Math.max(1, exponent), step: 0.05, value: exponent,
+        text: String(Number(temperature.toPrecision(3))),
+        set: value => ({ temperature: Number((10 ** value).toPrecision(3)) }),
+      },
+      {
+        kind: "choice", word: words.masking, options: ["before", "after"].map(name => [name, words[name]]),
+        value: masking, set: value => ({ masking: value }),
+      },
+    ] },
+    { kind: "controls small", of: perKey },
+  ];
 }
 
-export default { render };
+// A score's bar follows a mouse, too; the sliders serve fingers and the keyboard.
+// A finger that moves up and down scrolls the page.
+function hold({ names }, width, x, y) {
+  const { scores, weights } = layout(width);
+  const l = column(width, names).at(x);
+  return y < (scores.bottom + weights.top) / 2 && l >= 0 && l < names.length ? l : null;
+}
+
+function pull(state, width, x, y, l) {
+  const { scores } = layout(width);
+  const score = scale(state.frame, [scores.bottom, scores.top]).invert(y);
+  return entry(state, "scores", l, Number(clamp(score, state.frame).toFixed(1)));
+}
+
+export default explorer({ compute, draw, controls, hold, pull, fingers: "never" });

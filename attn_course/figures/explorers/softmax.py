@@ -15,7 +15,7 @@ import numpy as np
 import traitlets
 
 from attn_course import alignment
-from attn_course.figures.explorers import page, softmax_still
+from attn_course.figures.explorers import page
 from attn_course.figures.explorers.explorer import Explorer, finite
 from attn_course.running_example import WORDS
 from attn_course.translate import _
@@ -120,10 +120,6 @@ class SoftmaxExplorer(Explorer):
         attended = self.weights[self.weights > 0]
         return float(-np.sum(attended * np.log(attended))) + 0.0  # never -0
 
-    def still(self) -> str:
-        """Return the picture and its numbers, without controls."""
-        return softmax_still.draw(self)
-
 
 def _words() -> dict[str, Any]:
     return {
@@ -132,22 +128,27 @@ def _words() -> dict[str, Any]:
             "Two rows of bars, one bar per key: above, the scores; below, the weights that the "
             "softmax makes of them."
         ),
+        "question": _("You lower the temperature to 0.1. Which keys keep a visible weight?"),
+        "answer": _(
+            "Only those whose score is nearly the largest. Dividing by 0.1 makes every gap between "
+            "two scores ten times as large, and the weights depend on these gaps alone."
+        ),
         "scores": _("Scores"),
         "weights": _("Weights"),
         "temperature": _("Temperature"),
         "score_of": _("Score of {key}"),
         "attend": _("Attend to {key}"),
         "masking": _("Hide a key"),
-        "before": _("before the softmax: score −∞"),
-        "after": _("after the softmax: weight times 0"),
+        "before": _("before the softmax"),
+        "after": _("after the softmax"),
         "most": _("Most weight:"),
         "total": _("Sum of the weights"),
         "entropy": _("Entropy in nats"),
         "equal": _("As spread out as this many equal weights"),
         "nothing": _("Every key is hidden: every weight is 0, and so is the context."),
-        "short": _("The weights no longer add up to 1: the hidden keys took their share along."),
-        "again": _("Start again"),
-        "numbers": _("The numbers behind the picture"),
+        "short": _("The weights no longer add up to 1: the share of the hidden keys is lost."),
+        "lost": _("Lost weight"),
+        "correct": _("Correct weights"),
         "quantity": _("Quantity"),
         "number": _("Number"),
         "key": _("Key"),
