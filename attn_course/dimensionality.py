@@ -102,12 +102,19 @@ def attend_multi(
     if mask is not None:
         require_mask(mask, scores[..., 0])
         mask = xp.broadcast_to(mask, shape(scores)[:-1])[..., None, :, :]  # the same for all heads
-    heads = xp.moveaxis(scores, -1, -3)  # (..., q, k, d_v) -> (..., d_v, q, k)
+    one_query_axis, one_key_axis = queries[..., None, :, :], keys[..., None, :, :]
+
+    def per_entry(asked: Array, looked_at: Array) -> Array:
+        # `attend` asks again, with other keys, where some numbers are broken.
+        again = looked_at is not one_key_axis
+        each = score(asked[..., 0, :, :], looked_at[..., 0, :, :]) if again else scores
+        return xp.moveaxis(each, -1, -3)  # (..., q, k, d_v) -> (..., d_v, q, k)
+
     context, weights = attend(
-        queries[..., None, :, :],
-        keys[..., None, :, :],
+        one_query_axis,
+        one_key_axis,
         values.mT[..., None],  # (..., k, d_v) -> (..., d_v, k, 1)
-        score=lambda _queries, _keys: heads,
+        score=per_entry,
         align=align,
         mask=mask,
     )

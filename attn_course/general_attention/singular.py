@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from attn_course.activations import Activation
 from attn_course.attention import Align, attend
+from attn_course.attention.masked import mapped_for
 from attn_course.dimensionality import attend_multi, multi_scores
 from attn_course.general_attention.aligners import LearnedSubset, PredictedWindow
 from attn_course.general_attention.choices import Choices
@@ -47,8 +48,10 @@ class SingularAttention(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Return contexts `(..., q, d_v)` and weights `(..., q, n)` or `(..., q, n, d_v)`."""
         # Without a query there is one row of scores, as if there were one query, of width 0.
-        asked = features[..., :1, :0] if self.query_removed else self.W_Q(queries)
-        keys, values = self.W_K(features), self.W_V(features)
+        asked = features[..., :1, :0]
+        if not self.query_removed:
+            (asked,) = mapped_for(mask, queries, self.W_Q)
+        keys, values = mapped_for(mask, features, self.W_K, self.W_V)
         align = self.align
         if isinstance(align, PredictedWindow | LearnedSubset):
             align = align.bound_to(asked, features, mask)

@@ -13,6 +13,8 @@ from torch import Tensor, nn
 from attn_course._arrays import require_choice
 from attn_course.alignment import softmax
 from attn_course.attention import Align, attend
+from attn_course.attention.context import find_align
+from attn_course.attention.masked import mapped_for, pair_mask, without_unseen
 from attn_course.learned_scores import NoQueryScore, make_score
 from attn_course.scoring import dot
 
@@ -79,7 +81,8 @@ class SelfAttention(nn.Module):
     r"""$Q = W_Q F$, $K = W_K F$, $V = W_V F$, survey (35) and (1): a context for every feature.
 
     Features `(..., n, d_f)` to contexts `(..., n, d_v)`. It does not see the order of the features:
-    permute them and the contexts are permuted alike. `mask` broadcasts to `(..., n, n)`.
+    permute them and the contexts are permuted alike. `mask` broadcasts to `(..., n, n)`,
+    `key_mask` `(..., n)` is True where there is a feature, `causal` hides the features that follow.
     """
 
     def __init__(
@@ -88,7 +91,7 @@ class SelfAttention(nn.Module):
         d_k: int | None = None,
         d_v: int | None = None,
         score: str = "scaled_dot",
-        align: Align = softmax,
+        align: Align | str = softmax,
     ) -> None:
         super().__init__()
         d_k, d_v = d_k or d_f, d_v or d_f
@@ -96,13 +99,21 @@ class SelfAttention(nn.Module):
         self.W_K = nn.Linear(d_f, d_k, bias=False)
         self.W_V = nn.Linear(d_f, d_v, bias=False)
         self.score = make_score(score, d_k, d_k)
-        self.align = align
+        self.align = find_align(align)
 
     def forward(
-        self, features: Tensor, mask: Tensor | None = None, need_weights: bool = True
+        self,
+        features: Tensor,
+        mask: Tensor | None = None,
+        need_weights: bool = True,
+        *,
+        key_mask: Tensor | None = None,
+        causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         """Return contexts `(..., n, d_v)` and weights `(..., n, n)`."""
-        queries, keys, values = self.W_Q(features), self.W_K(features), self.W_V(features)
+        mask = pair_mask(mask, key_mask, causal, features, features)
+        features = without_unseen(features, mask)
+        queries, keys, values = mapped_for(mask, features, self.W_Q, self.W_K, self.W_V)
         contexts, weights = attend(queries, keys, values, self.score, self.align, mask)
         return contexts, weights if need_weights else None
 
