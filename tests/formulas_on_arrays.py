@@ -55,7 +55,9 @@ def _contexts():
         queries, keys, values, multi_scores, mask=mask
     )
     words = running_example.features()
+    seen, _ = attention.attend(queries, keys, broken, key_mask=mask[:, 0], causal=True)
     return {
+        "context of real keys that came before": seen,
         "context": context,
         "weights": weights,
         "context of broken values": attention.attend(queries, keys, broken, mask=mask)[0],
