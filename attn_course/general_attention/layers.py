@@ -38,7 +38,7 @@ class AddAndNorm(nn.Module):
 
 def feed_forward(d: int, d_ff: int) -> nn.Sequential:
     r"""$\max(0, x W_1 + b_1) W_2 + b_2$, for each position by itself."""
-    return nn.Sequential(nn.Linear(d, d_ff), nn.ReLU(), nn.Linear(d_ff, d))
+    return nn.Sequential(nn.Linear(d, d_ff), nn.ReLU(inplace=True), nn.Linear(d_ff, d))
 
 
 class EncoderLayer(nn.Module):
