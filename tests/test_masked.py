@@ -12,6 +12,7 @@ import torch
 from attn_course import alignment
 from attn_course.alignment import causal_mask
 from attn_course.attention import AttentionModel, SoftmaxOutput, TaskModel, attend, mean_feature
+from attn_course.attention.masked import all_finite
 from attn_course.dimensionality import attend_multi, multi_scores
 from attn_course.features import (
     AlternatingCoAttention,
@@ -297,3 +298,28 @@ def test_a_key_of_minus_infinity_that_is_seen_counts_as_the_formula_says():
     plain, _ = attend(query, keys, values)
     masked, _ = attend(query, keys, values, mask=everything)
     np.testing.assert_array_equal(masked, plain)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_many_finite_numbers_are_finite_in_any_precision(dtype):
+    ones = torch.ones(70_000, dtype=dtype)  # their sum is above the largest number of float16
+    assert all_finite(ones, ones)
+    ones[-1] = torch.inf
+    assert not all_finite(ones)
+    assert not all_finite(ones, -ones)
+
+
+@pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`")
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_the_policy_is_kept_in_a_compiled_layer_too(need_weights):
+    layer, features = drawn(MultiHeadAttention(D, 2)), tensor(B, N, D)
+    broken = features.masked_fill(~MASK[..., None], torch.nan)
+    compiled = torch.compile(layer, fullgraph=True, backend="eager")
+
+    def by(module):
+        return lambda _, x: module(QUERIES, x, x, need_weights=need_weights, key_mask=MASK)[0]
+
+    wanted = with_gradients(layer, by(layer), features.masked_fill(~MASK[..., None], 0.0))
+    got = with_gradients(layer, by(compiled), broken)
+    for mine, clean in zip(got, wanted, strict=True):
+        torch.testing.assert_close(mine, clean)

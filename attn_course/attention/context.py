@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from math import nan
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from attn_course._arrays import (
     Array,
@@ -78,7 +78,7 @@ def attend(
     >>> attend(np.zeros((1, 2)), keys, keys, key_mask=np.array([True, False]))[1]
     array([[1., 0.]])
     """
-    xp = namespace(queries=queries, keys=keys, values=values, mask=mask, key_mask=key_mask)
+    namespace(queries=queries, keys=keys, values=values, mask=mask, key_mask=key_mask)
     require_axes(2, "(..., k, d_k)", keys=keys)
     require_axes(2, "(..., k, d_v)", values=values)
     require_values(keys, values)
@@ -87,22 +87,22 @@ def attend(
     mask = pair_mask(mask, key_mask, causal, queries, keys)
     if mask is None:
         weights = align(scores)
-        return _average(xp, weights, values), weights
-    require_pairs(mask, scores)
-    if not all_finite(queries, keys, values):
-        return _attend_apart(xp, queries, keys, values, scores, score, align, mask)
-    weights = align(scores, mask=mask)
-    return _average(xp, weights, values), weights
+    else:
+        require_pairs(mask, scores)
+        if not all_finite(queries, keys, values):  # rare, and costs twice as much
+            return _attend_apart(queries, keys, values, scores, score, align, mask)
+        weights = align(scores, mask=mask)
+    return _average(weights, values), weights
 
 
-def _average(xp: Any, weights: Array, values: Array) -> Array:
+def _average(weights: Array, values: Array) -> Array:
+    xp = namespace(weights=weights, values=values)
     batch_shape(weights=weights, values=values)
     weights, values = as_floats(xp, weights, values)
     return weights @ values
 
 
 def _attend_apart(
-    xp: Any,
     queries: Array,
     keys: Array,
     values: Array,
@@ -112,14 +112,15 @@ def _attend_apart(
     mask: Array,
 ) -> tuple[Array, Array]:
     """Return what `attend` does where some inputs are broken: their effect ends at the mask."""
+    xp = namespace(scores=scores)
     true_scores = without_gradient(scores)
     true_weights = align(true_scores, mask=mask)
-    lost = any_nan(xp, true_weights)  # these queries see a broken score
+    lost = any_nan(true_weights)  # these queries see a broken score
     # No product that is differentiated has a broken factor.
     differentiable = score(whole(queries), whole(keys))
     scores = xp.where(xp.isfinite(true_scores), differentiable, true_scores)
     weights = align(xp.where(lost, xp.zeros_like(scores), scores), mask=mask)
-    context = with_broken(_average(xp, weights, whole(values)), values, mask)
+    context = with_broken(_average(weights, whole(values)), values, mask)
     context = xp.where(lost, xp.full_like(context, nan), context)
     return context, xp.where(lost, true_weights, weights)
 

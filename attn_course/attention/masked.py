@@ -66,6 +66,12 @@ def both_masks(mask: Array | None, other: Array) -> Array:
     if mask is None:
         return other
     require_bool(mask)
+    sizes = zip(reversed(shape(mask)), reversed(shape(other)), strict=False)
+    if any(size != its and 1 not in (size, its) for size, its in sizes):
+        raise ValueError(
+            f"mask must broadcast to (..., q, k) with the other masks, {shape(other)}, but is "
+            f"{shape(mask)}. If it says which keys are real, (batch, k), write key_mask=mask."
+        )
     return mask & other
 
 
@@ -91,14 +97,21 @@ def all_finite(*arrays: Array) -> bool:
     may also overflow, which costs time but no correctness.
     """
     if is_tensor(arrays[0]):
-        if sys.modules["torch"].compiler.is_compiling():
+        torch = sys.modules["torch"]
+        if torch.compiler.is_compiling():
             return False
         try:
-            return all(isfinite(array.detach().sum().item()) for array in arrays)
+            return isfinite(sum(_total(torch, array) for array in arrays).item())
         except RuntimeError:  # numbers that a transformation such as vmap keeps to itself
             return False
     xp = namespace(array=arrays[0])
     return all(bool(xp.all(xp.isfinite(array))) for array in arrays)
+
+
+def _total(torch: Any, array: Array) -> Array:
+    """Return the sum of all numbers; half precision ends at 65,504, which a sum soon passes."""
+    half = array.dtype == torch.float16
+    return array.detach().sum(dtype=torch.float32 if half else None)
 
 
 def whole(array: Array) -> Array:
@@ -167,6 +180,7 @@ def without_gradient(array: Array) -> Array:
     return array.detach() if is_tensor(array) else array
 
 
-def any_nan(xp: Any, array: Array) -> Array:
+def any_nan(array: Array) -> Array:
     """Return which rows contain NaN, `(..., 1)`."""
+    xp = namespace(array=array)
     return xp.any(xp.isnan(array), axis=-1, keepdims=True)

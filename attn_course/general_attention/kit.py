@@ -154,8 +154,9 @@ class Attention(nn.Module):
         causal: bool = False,
     ) -> tuple[Tensor, Weights]:
         """Return contexts `(..., q, d_v)` and weights."""
-        pairs = self._like_weights(features, queries)
-        mask, real = pair_mask(mask, key_mask, causal, pairs, features), None
+        real, masked = None, mask is not None or key_mask is not None or causal
+        pairs = self._like_weights(features, queries) if masked else features
+        mask = pair_mask(mask, key_mask, causal, pairs, features)
         if mask is not None:
             require_pairs(mask, pairs)
             real = real_features(mask, features.shape[-2])

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from attn_course._arrays import require_axes, require_keys, require_values, shape
+from attn_course._arrays import batch_shape, require_axes, require_keys, require_values, shape
 from attn_course.alignment import softmax
 from attn_course.attention import Align, attend
 from attn_course.attention.context import find_align
@@ -239,6 +239,7 @@ class MultiHeadAttention(nn.Module):
                     f"{name} must have the width {projection.in_features} that the layer was made "
                     f"for, but are {shape(x)}. Give d_q, d_k and d_v where widths differ."
                 )
+        batch_shape(queries=queries, keys=keys, values=values)
 
 
 def _require_fit(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> None:
