@@ -23,7 +23,8 @@ from attn_course._arrays import (
 )
 from attn_course.activations import Activation, activation
 from attn_course.alignment import softmax
-from attn_course.attention import Align, attend_by_scores
+from attn_course.attention import Align, attend, attend_by_scores
+from attn_course.attention.masked import all_finite
 
 
 def single(weights: Array, values: Array) -> Array:
@@ -116,9 +117,22 @@ def attend_multi(
     `score` returns `(..., q, k, d_v)`, such as `multi_scores` with its parameters bound; `mask`
     broadcasts to `(..., q, k)` and is the same for all entries of a value.
     """
-    namespace(queries=queries, keys=keys, values=values, mask=mask)
+    xp = namespace(queries=queries, keys=keys, values=values, mask=mask)
     require_values(keys, values)
-    return attend_multi_by_scores(score(queries, keys), values, align, mask)
+    scores = score(queries, keys)
+    if mask is None or all_finite(queries, keys, values):
+        return attend_multi_by_scores(scores, values, align, mask)
+    mask = _mask_for_entries(mask, scores, values)
+
+    def per_entry(asked: Array, looked_at: Array) -> Array:
+        return xp.moveaxis(score(asked[..., 0, :, :], looked_at[..., 0, :, :]), -1, -3)
+
+    # Some numbers are broken: `attend` keeps them apart, with each entry as a head of its own.
+    columns = values.mT[..., None]  # (..., k, d_v) -> (..., d_v, k, 1)
+    context, weights = attend(
+        queries[..., None, :, :], keys[..., None, :, :], columns, per_entry, align, mask
+    )
+    return context[..., 0].mT, xp.moveaxis(weights, -3, -1)
 
 
 def attend_multi_by_scores(
@@ -129,16 +143,23 @@ def attend_multi_by_scores(
     Each entry is a head of its own, with values of width 1: that is how `attend_by_scores` does it.
     """
     xp = namespace(scores=scores, values=values, mask=mask)
+    mask = _mask_for_entries(mask, scores, values)
+    heads = xp.moveaxis(scores, -1, -3)  # (..., q, k, d_v) -> (..., d_v, q, k)
+    columns = values.mT[..., None]  # (..., k, d_v) -> (..., d_v, k, 1)
+    context, weights = attend_by_scores(heads, columns, align, mask)
+    return context[..., 0].mT, xp.moveaxis(weights, -3, -1)
+
+
+def _mask_for_entries(mask: Array | None, scores: Array, values: Array) -> Array | None:
+    """Check scores `(..., q, k, d_v)`; return the mask for each entry, `(..., 1, q, k)`."""
+    xp = namespace(scores=scores, values=values, mask=mask)
     require_axes(3, "(..., q, k, d_v)", scores=scores)
     if shape(scores)[-2:] != shape(values)[-2:]:
         raise ValueError(
             f"every entry of a value needs a score: scores are {shape(scores)}, values are "
             f"{shape(values)}; the last two axes, (k, d_v), must agree."
         )
-    if mask is not None:
-        require_mask(mask, scores[..., 0])
-        mask = xp.broadcast_to(mask, shape(scores)[:-1])[..., None, :, :]  # the same for all heads
-    heads = xp.moveaxis(scores, -1, -3)  # (..., q, k, d_v) -> (..., d_v, q, k)
-    columns = values.mT[..., None]  # (..., k, d_v) -> (..., d_v, k, 1)
-    context, weights = attend_by_scores(heads, columns, align, mask)
-    return context[..., 0].mT, xp.moveaxis(weights, -3, -1)
+    if mask is None:
+        return None
+    require_mask(mask, scores[..., 0])
+    return xp.broadcast_to(mask, shape(scores)[:-1])[..., None, :, :]

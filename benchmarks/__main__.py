@@ -11,11 +11,12 @@ import sys
 
 import torch
 
-from benchmarks import additive, attend, blockwise, commands, graphs, multi_head
+from benchmarks import additive, attend, blockwise, commands, graphs, multi_head, transformer
 
 BENCHMARKS = {
     "attend": attend,
     "multi_head": multi_head,
+    "transformer": transformer,
     "additive": additive,
     "blockwise": blockwise,
     "graphs": graphs,

@@ -56,10 +56,12 @@ def _contexts():
     )
     alone = dimensionality.multi_no_query(keys, W_d, W_k)
     words = running_example.features()
+    seen, _ = attention.attend(queries, keys, broken, key_mask=mask[:, 0], causal=True)
     return {
         "attend_by_scores": attention.attend_by_scores(scoring.dot(queries, keys), values)[0],
         "multi_no_query": alone,
         "attend_multi_by_scores": dimensionality.attend_multi_by_scores(alone, values)[0],
+        "context of real keys that came before": seen,
         "context": context,
         "weights": weights,
         "context of broken values": attention.attend(queries, keys, broken, mask=mask)[0],

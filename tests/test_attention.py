@@ -92,6 +92,18 @@ def test_numpy_pytorch_and_the_strict_array_api_agree(rng):
         np.testing.assert_allclose(np.asarray(weights), wanted_weights, atol=1e-14)
 
 
+def test_masks_of_keys_and_of_the_future_are_the_same_in_every_library(rng):
+    arrays, real = draw(rng, 2), rng.random((2, K)) < 0.6
+    past = np.tri(Q, K, K - Q, dtype=bool)  # the last query is at the last key
+    wanted_context, wanted_weights = attend(*arrays, mask=real[:, None] & past)
+    for library in (np, torch, array_api_strict):
+        context, weights = attend(
+            *(library.asarray(a) for a in arrays), key_mask=library.asarray(real), causal=True
+        )
+        np.testing.assert_allclose(np.asarray(context), wanted_context, atol=1e-14)
+        np.testing.assert_allclose(np.asarray(weights), wanted_weights, atol=1e-14)
+
+
 def test_the_mean_feature_counts_what_is_there_in_every_library(rng):
     features, mask = rng.normal(size=(5, K, D)), rng.random((5, K)) < 0.5
     mask[3] = False

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from benchmarks.measure import Line, memory, straight_line
+from benchmarks import multi_head, transformer
+from benchmarks.measure import Line, memory, random, straight_line
 
 
 def test_memory_is_counted_to_the_byte_and_freed_memory_is_given_back():
@@ -33,3 +34,23 @@ def test_a_line_says_whether_its_bound_is_kept():
     assert "pass" in str(Line("time", 1.0, 1.2))
     assert "FAIL" in str(Line("time", 1.3, 1.2))
     assert Line("time", 99.0).kept  # for information only
+
+
+# --- like is compared with like ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("masks", multi_head.MASKS)
+def test_the_layers_that_are_compared_compute_the_same(masks):
+    ours, theirs = multi_head.twins(32, masks)
+    x = random(multi_head.BATCH, 32, multi_head.D)
+    torch.testing.assert_close(ours(x), theirs(x))
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
+@pytest.mark.parametrize("padded", [False, True])
+def test_the_transformers_that_are_compared_compute_the_same(padded):
+    ours, theirs = transformer.twins()
+    source, target, real = transformer.words(32)
+    mask = real if padded else None
+    logits, _ = ours(source, target, mask, need_weights=False)
+    torch.testing.assert_close(logits, theirs(source, target, mask))

@@ -1,13 +1,16 @@
 """The formulas on arrays do without PyTorch; the layers beside them wait until they are named."""
 
+import importlib
 import subprocess
 import sys
+from inspect import getmembers, isfunction
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+import attn_course
 from attn_course import attention, nadaraya_watson
 from tests.formulas_on_arrays import answers
 
@@ -37,6 +40,23 @@ def test_numpy_gets_the_same_numbers_where_there_is_no_pytorch(tmp_path):
 
 def test_numpy_arrays_never_make_a_formula_load_pytorch(tmp_path):
     run(ASK + "assert 'torch' not in sys.modules", tmp_path / "answers.npz")
+
+
+HOMES = ["alignment", "attention", "dimensionality", "nadaraya_watson", "scoring"]
+
+
+@pytest.mark.parametrize("home", HOMES)
+def test_every_function_on_arrays_can_be_imported_where_there_is_no_pytorch(home):
+    module = importlib.import_module(f"attn_course.{home}")
+    functions = [
+        name
+        for name, function in getmembers(module, isfunction)
+        if function.__module__.startswith(module.__name__) and not name.startswith("_")
+    ]
+    at_the_top = [name for name in functions if attn_course._HOMES.get(name) == home]
+    assert at_the_top
+    run(f"{HIDE}; from attn_course.{home} import {', '.join(functions)}")
+    run(f"{HIDE}; from attn_course import {', '.join(at_the_top)}")
 
 
 @pytest.mark.parametrize("package", [attention, nadaraya_watson])

@@ -6,6 +6,8 @@ values `(..., k, d_v)`, scores and weights `(..., q, k)`, contexts `(..., q, d_v
 - `attend` is equations (2)–(4), for arrays of any library.
 - `attend_by_scores` is equations (3)–(4): attention without a query. Everything else calls one of
   the two.
+- `masked` states what a mask means in the whole course: what is masked has no effect at all.
+- `ALIGNS` are the alignments that every layer accepts by name.
 - `mean_feature` is what attention with equal weights gives: the query of several mechanisms.
 - `AttentionModel` adds equation (1), the keys and values made from features.
 - `TaskModel` puts the four models together: features, query, attention, output.
@@ -15,15 +17,17 @@ values `(..., k, d_v)`, scores and weights `(..., q, k)`, contexts `(..., q, d_v
 from typing import TYPE_CHECKING
 
 from attn_course.attention.context import (
+    ALIGNS,
     Align,
     Score,
     attend,
     attend_by_scores,
     mean_feature,
-    with_broken,
 )
+from attn_course.attention.masked import with_broken
 
 __all__ = [
+    "ALIGNS",
     "Align",
     "AttentionModel",
     "Score",

@@ -1,9 +1,8 @@
 """Score, align, average: from queries, keys and values to a context, on arrays."""
 
-import sys
 from collections.abc import Callable
-from math import inf, nan
-from typing import Any
+from math import nan
+from typing import TypeAlias
 
 from attn_course._arrays import (
     Array,
@@ -11,15 +10,42 @@ from attn_course._arrays import (
     batch_shape,
     namespace,
     require_axes,
-    require_mask,
     require_values,
     shape,
 )
-from attn_course.alignment import softmax
+from attn_course.alignment import entmax15, softmax, sparsemax
+from attn_course.attention.masked import (
+    all_finite,
+    any_nan,
+    pair_mask,
+    require_pairs,
+    whole,
+    with_broken,
+    without_gradient,
+)
 from attn_course.scoring import scaled_dot
 
-Score = Callable[[Array, Array], Array]
-Align = Callable[..., Array]
+Score: TypeAlias = Callable[[Array, Array], Array]
+Align: TypeAlias = Callable[..., Array]
+
+# The alignments that need scores and a mask alone, by name.
+ALIGNS: dict[str, Align] = {"softmax": softmax, "sparsemax": sparsemax, "entmax15": entmax15}
+
+
+def find_align(align: Align | str) -> Align:
+    """Return the alignment of this name; a function is returned as it is.
+
+    >>> find_align("sparsemax").__name__
+    'sparsemax'
+    """
+    if callable(align):
+        return align
+    if align not in ALIGNS:
+        raise ValueError(
+            f"align must be one of {', '.join(ALIGNS)}, or a function of scores and a mask, but is "
+            f"{align!r}. Bind what else an alignment needs with functools.partial."
+        )
+    return ALIGNS[align]
 
 
 def attend(
@@ -27,14 +53,21 @@ def attend(
     keys: Array,
     values: Array,
     score: Score = scaled_dot,
-    align: Align = softmax,
+    align: Align | str = softmax,
     mask: Array | None = None,
+    *,
+    key_mask: Array | None = None,
+    causal: bool = False,
 ) -> tuple[Array, Array]:
     r"""$e = \mathrm{score}(q, K)$, $a = \mathrm{align}(e)$, $c = \sum_l a_l v_l$: survey (2)–(4).
 
-    Returns the context `(..., q, d_v)` and the weights `(..., q, k)`. `score` takes queries and
-    keys; `align` takes scores and a mask (True = may attend). Values a query may not attend to
-    never reach its context, not even when they are NaN.
+    Returns the context `(..., q, d_v)` and the weights `(..., q, k)`. `score` is a function of
+    queries and keys; `align` is a function of scores and a mask, or a name of `ALIGNS`.
+
+    A query may attend where all masks that are given are True: `mask` broadcasts to
+    `(..., q, k)`, `key_mask` is `(..., k)` and says which keys are real, `causal` lets a query see
+    the keys up to its own (the last query is at the last key). What is masked has no effect, on
+    contexts and gradients, even if it is NaN or inf: see `attention.masked`.
 
     >>> import numpy as np
     >>> keys = np.eye(2)
@@ -43,21 +76,33 @@ def attend(
     array([[0.5, 0.5]])
     >>> context
     array([[2.]])
+    >>> attend(np.zeros((1, 2)), keys, keys, key_mask=np.array([True, False]))[1]
+    array([[1., 0.]])
     """
-    namespace(queries=queries, keys=keys, values=values, mask=mask)
+    namespace(queries=queries, keys=keys, values=values, mask=mask, key_mask=key_mask)
     require_axes(2, "(..., k, d_k)", keys=keys)
     require_axes(2, "(..., k, d_v)", values=values)
     require_values(keys, values)
-    return attend_by_scores(score(queries, keys), values, align, mask)
+    align = find_align(align)
+    scores = score(queries, keys)  # (..., q, k)
+    mask = pair_mask(mask, key_mask, causal, queries, keys)
+    if mask is None:
+        return _aligned(scores, values, align)
+    require_pairs(mask, scores)
+    if all_finite(queries, keys, values):
+        return _aligned(scores, values, align, mask)
+    return _attend_apart(queries, keys, values, scores, score, align, mask)  # costs twice as much
 
 
 def attend_by_scores(
-    scores: Array, values: Array, align: Align = softmax, mask: Array | None = None
+    scores: Array, values: Array, align: Align | str = softmax, mask: Array | None = None
 ) -> tuple[Array, Array]:
     r"""$a = \mathrm{align}(e)$, $c = \sum_l a_l v_l$: survey (3)–(4), from scores `(..., q, k)`.
 
     This is attention without a query: the scores come from the keys alone, one row `(..., 1, k)`,
     as `scoring.no_query` returns it, or from anything else that is not a pair of query and key.
+    Whoever computes scores from features that are masked and may be broken cleans them first, with
+    `masked.without_unseen`: a broken score has a broken gradient.
 
     >>> import numpy as np
     >>> keys, values = np.array([[0.0], [0.0]]), np.array([[1.0], [3.0]])
@@ -74,56 +119,51 @@ def attend_by_scores(
             f"so {scores.shape[-1]} scores meet {values.shape[-2]} values. "
             "The last axis of the scores must be as long as the axis k of the values."
         )
+    align = find_align(align)
     if mask is None:
-        weights = align(scores)
-    else:
-        require_mask(mask, scores)
-        weights = align(scores, mask=mask)
-    return _average(weights, values, mask), weights
+        return _aligned(scores, values, align)
+    require_pairs(mask, scores)
+    if all_finite(values):
+        return _aligned(scores, values, align, mask)
+    context, weights = _aligned(scores, whole(values), align, mask)
+    return with_broken(context, values, mask), weights
 
 
-def _average(weights: Array, values: Array, mask: Array | None) -> Array:
-    """Return weights @ values, where what may not be attended to counts for nothing.
+def _aligned(
+    scores: Array, values: Array, align: Align, mask: Array | None = None
+) -> tuple[Array, Array]:
+    weights = align(scores) if mask is None else align(scores, mask=mask)
+    return _average(weights, values), weights
 
-    0 * NaN is NaN, so a broken value behind the mask would spoil the plain product.
-    """
+
+def _average(weights: Array, values: Array) -> Array:
     xp = namespace(weights=weights, values=values)
     batch_shape(weights=weights, values=values)
     weights, values = as_floats(xp, weights, values)
-    if mask is None:
-        return weights @ values
-    broken = ~xp.isfinite(values)  # (..., k, d_v)
-    if _surely_none(xp, broken):  # nearly always, and then products of this size are saved
-        return weights @ values
-    context = weights @ xp.where(broken, xp.zeros_like(values), values)
-    return with_broken(context, values, mask)
+    return weights @ values
 
 
-def _surely_none(xp: Any, broken: Array) -> bool:
-    """Tell whether nothing is broken; no, where it can't be known while a graph is traced."""
-    torch = sys.modules.get("torch")  # whoever compiles has loaded it
-    if torch is not None and torch.compiler.is_compiling():
-        return False
-    try:
-        return not bool(xp.any(broken))
-    except (RuntimeError, TypeError):
-        return False
-
-
-def with_broken(context: Array, values: Array, mask: Array) -> Array:
-    """Return the context with inf and NaN where its query may attend to them.
-
-    `context` `(..., q, d)` is an average in which the broken numbers of the values `(..., k, d)`
-    counted as 0. They are added as in a sum: inf gives inf, inf and -inf give NaN.
-    """
-    xp = namespace(context=context, values=values, mask=mask)
-    rows = mask[None, :] if mask.ndim == 1 else mask
-    allowed = xp.broadcast_to(rows, (*shape(rows)[:-1], values.shape[-2]))
-    found = {inf: values == inf, -inf: values == -inf, nan: xp.isnan(values)}
-    for number, where in found.items():
-        reached = xp.astype(allowed, values.dtype) @ xp.astype(where, values.dtype) > 0
-        context = context + xp.where(reached, number, xp.zeros_like(context))
-    return context
+def _attend_apart(
+    queries: Array,
+    keys: Array,
+    values: Array,
+    scores: Array,
+    score: Score,
+    align: Align,
+    mask: Array,
+) -> tuple[Array, Array]:
+    """Return what `attend` does where some inputs are broken: their effect ends at the mask."""
+    xp = namespace(scores=scores)
+    true_scores = without_gradient(scores)
+    true_weights = align(true_scores, mask=mask)
+    lost = any_nan(true_weights)  # these queries see a broken score
+    # No product that is differentiated has a broken factor.
+    differentiable = score(whole(queries), whole(keys))
+    scores = xp.where(xp.isfinite(true_scores), differentiable, true_scores)
+    weights = align(xp.where(lost, xp.zeros_like(scores), scores), mask=mask)
+    context = with_broken(_average(weights, whole(values)), values, mask)
+    context = xp.where(lost, xp.full_like(context, nan), context)
+    return context, xp.where(lost, true_weights, weights)
 
 
 def mean_feature(features: Array, mask: Array | None = None) -> Array:

@@ -4,7 +4,8 @@ import torch
 from torch import Tensor, nn
 
 from attn_course.alignment import softmax
-from attn_course.attention.context import Align, Score, attend
+from attn_course.attention.context import Align, Score, attend, find_align
+from attn_course.attention.masked import mapped_for
 from attn_course.scoring import scaled_dot
 
 
@@ -22,21 +23,21 @@ class AttentionModel(nn.Module):
         d_k: int | None = None,
         d_v: int | None = None,
         score: Score = scaled_dot,
-        align: Align = softmax,
+        align: Align | str = softmax,
     ) -> None:
         super().__init__()
         self.key_map = nn.Identity() if d_k is None else nn.Linear(d_f, d_k, bias=False)
         self.value_map = nn.Identity() if d_v is None else nn.Linear(d_f, d_v, bias=False)
         self.d_v = d_f if d_v is None else d_v
         self.score = score
-        self.align = align
+        self.align = find_align(align)
 
     def forward(
         self, features: Tensor, queries: Tensor, mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """Return contexts and weights."""
-        keys = self.key_map(features)  # (..., n, d_f) -> (..., n, d_k)
-        values = self.value_map(features)  # (..., n, d_f) -> (..., n, d_v)
+        # (..., n, d_f) -> (..., n, d_k) and (..., n, d_v)
+        keys, values = mapped_for(mask, features, self.key_map, self.value_map)
         return attend(queries, keys, values, self.score, self.align, mask)
 
 

@@ -1,7 +1,7 @@
 r"""What the layers over whole feature sets share: checked inputs, one query.
 
 An `Input` turns features and a mask into a `FeatureSet` whose padding is 0, so that nothing that
-stands there, NaN included, can reach a mean, a score, or the gradient of a parameter.
+is masked can reach a mean, a score, or the gradient of a parameter: see `attention.masked`.
 """
 
 from collections.abc import Sequence

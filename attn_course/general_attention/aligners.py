@@ -11,6 +11,8 @@ from torch import Tensor, nn
 
 from attn_course import alignment
 from attn_course.attention import Align
+from attn_course.attention.context import find_align
+from attn_course.attention.masked import seen_keys
 from attn_course.general_attention.sizes import Sizes
 
 
@@ -34,11 +36,7 @@ def make_align(
     if kind == "hard":
         # A generator can't be copied with a layer, so the default is looked up when it is used.
         return lambda scores, mask=None: alignment.hard(scores, _or_default(rng), mask)
-    return {
-        "softmax": alignment.softmax,
-        "sparsemax": alignment.sparsemax,
-        "entmax15": alignment.entmax15,
-    }[kind]
+    return find_align(kind)
 
 
 class PredictedWindow(nn.Module):
@@ -102,7 +100,7 @@ def require_half_width(half_width: float | None) -> float:
 
 def real_features(mask: Tensor, n: int) -> Tensor:
     """Return where there is a feature, `(..., n)`: some query may attend to it."""
-    seen = torch.atleast_2d(mask).any(dim=-2)
+    seen = seen_keys(mask)
     return seen.expand(*seen.shape[:-1], n)
 
 

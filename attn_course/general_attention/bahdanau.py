@@ -38,7 +38,7 @@ class BahdanauSeq2Seq(nn.Module):
 
     Widths: `d_e` of the embeddings, `n` of a state, `d_w` ($n'$) of the score (default `n`),
     `d_o` of the maxout (default `n`). Cost of the alignments: $2 \cdot 2n \cdot n' T_x$ FLOPs a
-    sentence for $U_a h_j$, then $2 n n' + 2 n' T_x + 4 n T_x$ a step.
+    sentence for $U_a h_j$, then $2 n n' + 3 n' T_x + 4 n T_x$ a step.
     """
 
     def __init__(

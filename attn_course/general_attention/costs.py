@@ -25,7 +25,10 @@ class Cost(NamedTuple):
 def score_flops(kind: str, d_q: int, d_k: int, d_w: int, q: int, n: int) -> int:
     """Return the FLOPs of the scores of q queries and n keys."""
     if kind == "additive":
-        return 2 * d_w * d_q * q + 2 * d_w * d_k * n + 2 * d_w * n * q
+        # For each pair W_q q + W_k k is added up, then multiplied by w and summed; without a query
+        # there is nothing to add.
+        per_pair = 3 * d_w if d_q else 2 * d_w
+        return 2 * d_w * d_q * q + 2 * d_w * d_k * n + per_pair * n * q
     if kind == "cosine":
         return 2 * d_k * n * q + 2 * d_k * n  # the norms of the keys
     if kind.endswith("euclidean"):
@@ -41,8 +44,9 @@ def singular(choices: Choices, sizes: Sizes, n: int, q: int) -> tuple[int, int]:
     flops = 2 * d_f * n * (d_k * sizes.key_map + d_v * sizes.value_map)  # survey (1)
     if choices.query == "self":
         flops += 2 * d_f * d_q * n  # survey (35)
-    if choices.dimension == "multi":  # survey (30); without a query d_q is 0
-        flops += 2 * d_w * d_q * q + 2 * d_w * d_k * n + 2 * d_w * d_v * n * q
+    if choices.dimension == "multi":  # survey (30)
+        added = 0 if choices.query == "removed" else d_w  # W_q q + W_k k; d_q is 0 without a query
+        flops += 2 * d_w * d_q * q + 2 * d_w * d_k * n + (added + 2 * d_w * d_v) * n * q
     else:
         flops += score_flops(choices.score, d_q, d_k, d_w, q, n)
     if choices.align == "local_predictive":

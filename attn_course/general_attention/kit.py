@@ -5,8 +5,8 @@ from math import sqrt
 import torch
 from torch import Tensor, nn
 
-from attn_course._arrays import require_mask
 from attn_course.activations import Activation
+from attn_course.attention.masked import pair_mask, require_pairs, without_unseen
 from attn_course.general_attention import choices as axis
 from attn_course.general_attention import costs
 from attn_course.general_attention.aligners import make_align, real_features
@@ -38,7 +38,9 @@ class Attention(nn.Module):
     - `d_k`, `d_v` of None: the features themselves are the keys, or the values. `d_w`: the hidden
       width of scores and alignments that have one (default `d_k`).
 
-    `mask` broadcasts to `(..., q, n)`, with `hops` to `(..., 1, n)`.
+    `mask` broadcasts to `(..., q, n)`, with `hops` to `(..., 1, n)`; `key_mask` `(..., n)` is True
+    where there is a feature. `causal` lets a query see the features up to its own place; the last
+    query is at the last feature.
 
     >>> layer = Attention(d_f=5, d_q=3, score="additive")
     >>> contexts, weights = layer(torch.ones(2, 7, 5), torch.ones(2, 1, 3))
@@ -79,7 +81,16 @@ class Attention(nn.Module):
         if heads > 1:
             self.heads = nn.ModuleList(
                 MultiHeadAttention(
-                    s.d_q, heads, d_f, d_f, s.d_k, s.d_v, s.d_out, score, bound, bias=False
+                    s.d_q,
+                    heads,
+                    d_k=d_f,
+                    d_v=d_f,
+                    d_head=s.d_k,
+                    d_head_v=s.d_v,
+                    d_out=s.d_out,
+                    score=score,
+                    align=bound,
+                    bias=False,
                 )
                 for _ in range(hops)
             )
@@ -138,15 +149,18 @@ class Attention(nn.Module):
         queries: Tensor | None = None,
         mask: Tensor | None = None,
         need_weights: bool = True,
+        *,
+        key_mask: Tensor | None = None,
+        causal: bool = False,
     ) -> tuple[Tensor, Weights]:
         """Return contexts `(..., q, d_v)` and weights."""
-        real = None
+        real, masked = None, mask is not None or key_mask is not None or causal
+        pairs = self._like_weights(features, queries) if masked else features
+        mask = pair_mask(mask, key_mask, causal, pairs, features)
         if mask is not None:
-            require_mask(mask, self._like_weights(features, queries))
+            require_pairs(mask, pairs)
             real = real_features(mask, features.shape[-2])
-            # A broken number that no query may see would reach no context, but gradients.
-            broken = ~real[..., None] & ~features.isfinite()
-            features = features.masked_fill(broken, 0.0)
+            features = without_unseen(features, mask)
         asked = self._queries(features, queries)
         if self.choices.heads > 1:
             return self._with_heads(features, asked, mask, need_weights)

@@ -3,6 +3,9 @@ r"""The layers of the Transformer: attention and a small network, each added and
 from torch import Tensor, nn
 
 from attn_course._arrays import require_choice
+from attn_course.alignment import softmax
+from attn_course.attention import Align
+from attn_course.attention.masked import pair_mask, without_unseen
 from attn_course.queries import MultiHeadAttention, refine
 from attn_course.scale import KeyValueCache
 
@@ -35,31 +38,50 @@ class AddAndNorm(nn.Module):
 
 def feed_forward(d: int, d_ff: int) -> nn.Sequential:
     r"""$\max(0, x W_1 + b_1) W_2 + b_2$, for each position by itself."""
-    return nn.Sequential(nn.Linear(d, d_ff), nn.ReLU(), nn.Linear(d_ff, d))
+    return nn.Sequential(nn.Linear(d, d_ff), nn.ReLU(inplace=True), nn.Linear(d_ff, d))
 
 
 class EncoderLayer(nn.Module):
     r"""Self-attention, then a network for each position: `(..., n, d)` to `(..., n, d)`.
 
     Parameters: $4d^2 + 2 d\,d_{ff}$ and biases, $12 d^2$ for $d_{ff} = 4d$. FLOPs:
-    $24 n d^2 + 4 n^2 d$. Weights are `(..., heads, n, n)`; `mask` broadcasts to `(..., n, n)`.
+    $24 n d^2 + 4 n^2 d$. Weights are `(..., heads, n, n)`. `score` and `align` are those of
+    `MultiHeadAttention`, and so are the masks: `mask` broadcasts to `(..., n, n)`, `key_mask`
+    `(..., n)` is True where there is a feature, `causal` hides the features that follow.
     """
 
     def __init__(
-        self, d: int, heads: int, d_ff: int, norm: str = "post", dropout: float = 0.0
+        self,
+        d: int,
+        heads: int,
+        d_ff: int,
+        norm: str = "post",
+        dropout: float = 0.0,
+        *,
+        score: str = "scaled_dot",
+        align: Align | str = softmax,
     ) -> None:
         super().__init__()
-        self.attention = MultiHeadAttention(d, heads)
+        self.attention = MultiHeadAttention(d, heads, score=score, align=align)
         self.feed_forward = feed_forward(d, d_ff)
         self.around_attention = AddAndNorm(d, norm, dropout)
         self.around_feed_forward = AddAndNorm(d, norm, dropout)
 
     def forward(
-        self, x: Tensor, mask: Tensor | None = None, need_weights: bool = True
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        need_weights: bool = True,
+        *,
+        key_mask: Tensor | None = None,
+        causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         """Return the refined features and the weights."""
+        x = _whole_where_unseen(x, mask, key_mask)
         h = self.around_attention.before(x)
-        contexts, weights = self.attention(h, h, h, mask, need_weights)
+        contexts, weights = self.attention(
+            h, h, h, mask, need_weights, key_mask=key_mask, causal=causal
+        )
         x = self.around_attention.after(x, contexts)
         h = self.around_feed_forward.before(x)
         return self.around_feed_forward.after(x, self.feed_forward(h)), weights
@@ -77,17 +99,26 @@ class DecoderLayer(nn.Module):
     r"""Self-attention, attention to the source, a network: `(..., m, d)` to `(..., m, d)`.
 
     The second attention has queries from the decoder, keys and values from `memory`
-    `(..., n, d)`. `mask` broadcasts to `(..., m, m)` and should be causal, `memory_mask` to
-    `(..., m, n)`. The weights are a dict: `decoder` `(..., heads, m, m)`, `cross`
-    `(..., heads, m, n)`.
+    `(..., n, d)`. Both have `score` and `align`. Of the words so far the layer sees what `mask`
+    `(..., m, m)`, `key_mask` `(..., m)` and `causal` allow; of the memory what `memory_mask`
+    `(..., m, n)` and `memory_key_mask` `(..., n)` allow. Give `causal=True`, or a causal `mask`.
+    The weights are a dict: `decoder` `(..., heads, m, m)`, `cross` `(..., heads, m, n)`.
     """
 
     def __init__(
-        self, d: int, heads: int, d_ff: int, norm: str = "post", dropout: float = 0.0
+        self,
+        d: int,
+        heads: int,
+        d_ff: int,
+        norm: str = "post",
+        dropout: float = 0.0,
+        *,
+        score: str = "scaled_dot",
+        align: Align | str = softmax,
     ) -> None:
         super().__init__()
-        self.attention = MultiHeadAttention(d, heads)
-        self.cross_attention = MultiHeadAttention(d, heads)
+        self.attention = MultiHeadAttention(d, heads, score=score, align=align)
+        self.cross_attention = MultiHeadAttention(d, heads, score=score, align=align)
         self.feed_forward = feed_forward(d, d_ff)
         self.around_attention = AddAndNorm(d, norm, dropout)
         self.around_cross_attention = AddAndNorm(d, norm, dropout)
@@ -100,13 +131,22 @@ class DecoderLayer(nn.Module):
         mask: Tensor | None = None,
         memory_mask: Tensor | None = None,
         need_weights: bool = True,
+        *,
+        key_mask: Tensor | None = None,
+        causal: bool = False,
+        memory_key_mask: Tensor | None = None,
     ) -> tuple[Tensor, dict[str, Tensor | None]]:
         """Return the refined features and the weights."""
+        x = _whole_where_unseen(x, mask, key_mask)
         h = self.around_attention.before(x)
-        contexts, weights = self.attention(h, h, h, mask, need_weights)
+        contexts, weights = self.attention(
+            h, h, h, mask, need_weights, key_mask=key_mask, causal=causal
+        )
         x = self.around_attention.after(x, contexts)
         h = self.around_cross_attention.before(x)
-        contexts, cross = self.cross_attention(h, memory, memory, memory_mask, need_weights)
+        contexts, cross = self.cross_attention(
+            h, memory, memory, memory_mask, need_weights, key_mask=memory_key_mask
+        )
         x = self.around_cross_attention.after(x, contexts)
         h = self.around_feed_forward.before(x)
         x = self.around_feed_forward.after(x, self.feed_forward(h))
@@ -134,6 +174,14 @@ class DecoderLayer(nn.Module):
         h = self.around_feed_forward.before(x)
         x = self.around_feed_forward.after(x, self.feed_forward(h))
         return x, {"decoder": weights, "cross": cross}
+
+
+def _whole_where_unseen(x: Tensor, mask: Tensor | None, key_mask: Tensor | None) -> Tensor:
+    """Return the features, broken numbers that no query may see replaced by 0.
+
+    They would reach the gradients of the network and of the normalisation, which know no mask.
+    """
+    return without_unseen(x, pair_mask(mask, key_mask, False, x, x))
 
 
 def _keys_and_values(attention: MultiHeadAttention, x: Tensor) -> tuple[Tensor, Tensor]:

@@ -4,8 +4,14 @@ import torch
 from torch import Tensor, nn
 
 from attn_course.activations import Activation
-from attn_course.attention import Align, attend_by_scores
-from attn_course.dimensionality import attend_multi_by_scores, multi_no_query, multi_scores
+from attn_course.attention import Align, attend, attend_by_scores
+from attn_course.attention.masked import mapped_for, without_unseen
+from attn_course.dimensionality import (
+    attend_multi,
+    attend_multi_by_scores,
+    multi_no_query,
+    multi_scores,
+)
 from attn_course.general_attention.aligners import LearnedSubset, PredictedWindow
 from attn_course.general_attention.choices import Choices
 from attn_course.general_attention.sizes import Sizes
@@ -48,14 +54,18 @@ class SingularAttention(nn.Module):
         self, features: Tensor, queries: Tensor, mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """Return contexts `(..., q, d_v)` and weights `(..., q, n)` or `(..., q, n, d_v)`."""
-        asked = self.W_Q(queries)
-        keys, values = self.W_K(features), self.W_V(features)
+        if self.query_removed:
+            features = without_unseen(features, mask)
+        (asked,) = mapped_for(mask, queries, self.W_Q)
+        keys, values = mapped_for(mask, features, self.W_K, self.W_V)
         align = self.align
         if isinstance(align, PredictedWindow | LearnedSubset):
             align = align.bound_to(asked, features, mask)
-        scores = self.score(keys) if self.query_removed else self.score(asked, keys)
-        average = attend_multi_by_scores if self.multi else attend_by_scores
-        return average(scores, values, align, mask)
+        if self.query_removed:
+            average = attend_multi_by_scores if self.multi else attend_by_scores
+            return average(self.score(keys), values, align, mask)
+        look = attend_multi if self.multi else attend
+        return look(asked, keys, values, self.score, align, mask)
 
 
 class FeatureScore(nn.Module):

@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from attn_course._arrays import shape
-from attn_course.alignment import causal_mask
+from attn_course.alignment import causal_mask, softmax
+from attn_course.attention import Align
 from attn_course.general_attention.layers import DecoderLayer, EncoderLayer, LayerCache
 from attn_course.general_attention.positions import positions_of, sinusoidal_positions
 
@@ -43,6 +44,7 @@ class Transformer(nn.Module):
     - `source_mask`, `target_mask`: `(..., n)`, `(..., m)`, True where there is a word. Padding may
       stand on either side; positions count real words only.
     - `norm`: `"post"`, as in the paper, or `"pre"`, with one more normalisation after each stack.
+    - `score`, `align`: by name, of all attention in the model.
     - `positions=False` leaves $PE$ out: then the encoder sees a bag of words.
     - The paper shares one matrix for both embeddings and the output; here they are three.
       Its label smoothing is an argument of `nn.CrossEntropyLoss`; its schedule is `learning_rate`.
@@ -59,6 +61,9 @@ class Transformer(nn.Module):
         norm: str = "post",
         positions: bool = True,
         dropout: float = 0.0,
+        *,
+        score: str = "scaled_dot",
+        align: Align | str = softmax,
     ) -> None:
         super().__init__()
         if layers < 1:
@@ -69,9 +74,11 @@ class Transformer(nn.Module):
         for embedding in (self.source_embedding, self.target_embedding):
             nn.init.normal_(embedding.weight, std=1 / sqrt(d))  # times sqrt(d): as large as PE
         sizes = (d, heads, d_ff, norm, dropout)
-        self.encoder = nn.ModuleList(EncoderLayer(*sizes) for _ in range(layers))
+        self.encoder = nn.ModuleList(
+            EncoderLayer(*sizes, score=score, align=align) for _ in range(layers)
+        )
         self.decoder: Sequence[DecoderLayer] = nn.ModuleList(  # type: ignore[assignment]
-            DecoderLayer(*sizes) for _ in range(layers)
+            DecoderLayer(*sizes, score=score, align=align) for _ in range(layers)
         )
         # With pre-norm the sums leave a stack as they are; with post-norm they are normalised.
         self.encoder_norm = nn.LayerNorm(d) if norm == "pre" else nn.Identity()
@@ -89,15 +96,17 @@ class Transformer(nn.Module):
     ) -> tuple[Tensor, list[LayerWeights] | None]:
         """Return logits `(..., m, target_words)` and the weights of each layer."""
         memory, encoder_weights = self.encode(source, source_mask, need_weights)
-        real = _all_real(target) if target_mask is None else _checked(target_mask, target)
-        x = self._embedded(self.target_embedding, target, positions_of(real))
-        mask = causal_mask(target.shape[-1], like=target)
-        if target_mask is not None:
-            mask = mask & real[..., None, :]  # (..., m, m); padded on the left, rows are empty
-        memory_mask = None if source_mask is None else source_mask[..., None, :]
+        x = self._embedded(self.target_embedding, target, _places(target, target_mask))
         weights: list[LayerWeights] = []
         for layer, seen in zip(self.decoder, encoder_weights, strict=True):
-            x, layer_weights = layer(x, memory, mask, memory_mask, need_weights)
+            x, layer_weights = layer(
+                x,
+                memory,
+                need_weights=need_weights,
+                causal=True,
+                key_mask=target_mask,  # padded on the left, the first rows see nothing
+                memory_key_mask=source_mask,
+            )
             weights.append({"encoder": seen, **layer_weights})
         return self.logits(self.decoder_norm(x)), weights if need_weights else None
 
@@ -105,12 +114,10 @@ class Transformer(nn.Module):
         self, source: Tensor, source_mask: Tensor | None = None, need_weights: bool = True
     ) -> tuple[Tensor, list[Tensor | None]]:
         """Return the memory `(..., n, d)` and the encoder's weights, one a layer."""
-        real = _all_real(source) if source_mask is None else _checked(source_mask, source)
-        x = self._embedded(self.source_embedding, source, positions_of(real))
-        mask = None if source_mask is None else source_mask[..., None, :]  # (..., 1, n)
+        x = self._embedded(self.source_embedding, source, _places(source, source_mask))
         all_weights = []
         for layer in self.encoder:
-            x, weights = layer(x, mask, need_weights)
+            x, weights = layer(x, need_weights=need_weights, key_mask=source_mask)
             all_weights.append(weights)
         return self.encoder_norm(x), all_weights
 
@@ -188,6 +195,13 @@ def learning_rate(step: int, d: int, warmup: int = 4000) -> float:
     0.05
     """
     return d**-0.5 * min(step**-0.5, step * warmup**-1.5)
+
+
+def _places(words: Tensor, mask: Tensor | None) -> Tensor:
+    """Return the positions of the words: `(n,)`, or `(..., n)` where the mask shifts them."""
+    if mask is None:
+        return torch.arange(words.shape[-1], device=words.device)
+    return positions_of(_checked(mask, words))
 
 
 def _all_real(words: Tensor) -> Tensor:

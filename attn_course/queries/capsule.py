@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from attn_course.alignment import softmax
 from attn_course.attention import Align, attend, mean_feature
+from attn_course.attention.context import find_align
 from attn_course.scoring import dot
 
 
@@ -31,12 +32,12 @@ class CapsuleAttention(nn.Module):
     $d_y(2 d_f + 1)$.
     """
 
-    def __init__(self, d_f: int, classes: int, align: Align = softmax) -> None:
+    def __init__(self, d_f: int, classes: int, align: Align | str = softmax) -> None:
         super().__init__()
         self.q = nn.Parameter(torch.randn(classes, d_f) / sqrt(d_f))
         self.w = nn.Parameter(torch.randn(classes, d_f) / sqrt(d_f))
         self.b = nn.Parameter(torch.zeros(classes))
-        self.align = align
+        self.align = find_align(align)
 
     def forward(
         self, features: Tensor, mask: Tensor | None = None, need_weights: bool = True

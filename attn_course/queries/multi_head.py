@@ -4,9 +4,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from attn_course._arrays import require_keys, require_mask, require_values
+from attn_course._arrays import batch_shape, require_axes, require_keys, require_values, shape
 from attn_course.alignment import softmax
-from attn_course.attention import Align, attend, with_broken
+from attn_course.attention import Align, attend
+from attn_course.attention.context import find_align
+from attn_course.attention.masked import (
+    all_finite,
+    apart,
+    pair_mask,
+    require_key_mask,
+    require_pairs,
+)
 from attn_course.learned_scores import make_score
 
 
@@ -21,9 +29,16 @@ class MultiHeadAttention(nn.Module):
     Transformer, so that the cost does not grow with the number of heads; the survey leaves both
     free).
 
-    Any `score` by name and any `align`; a score with parameters gives each head its own. The
-    scale of `scaled_dot` is that of one head. `mask` broadcasts to `(..., q, k)`; a mask with a
-    head axis, `(..., heads, q, k)`, is told apart by having one axis more than the queries.
+    - `score`, `align`: by name; a score with parameters gives each head its own. `align` may also
+      be a function of scores and a mask. The scale of `scaled_dot` is that of one head.
+    - `dropout`: the probability with which a weight is set to 0 while the layer trains.
+    - `mask` broadcasts to `(..., q, k)`; a mask with a head axis, `(..., heads, q, k)`, is told
+      apart by having one axis more than the queries. `key_mask` `(..., k)` is True where there is
+      a key. `causal` lets a query see the keys up to its own; the last query is at the last key.
+    - `need_weights=False` returns None for the weights, and uses PyTorch's fused kernel where
+      score and alignment are those of the Transformer.
+
+    What is masked has no effect, on contexts and gradients, even if it is NaN or inf.
 
     Parameters: $h\,(d_q d + d_k d + d_v d') + d_{out} h d'$ with head sizes $d$, $d'$; and biases.
     """
@@ -32,14 +47,18 @@ class MultiHeadAttention(nn.Module):
         self,
         d_q: int,
         heads: int,
+        *,
         d_k: int | None = None,
         d_v: int | None = None,
         d_head: int | None = None,
         d_head_v: int | None = None,
         d_out: int | None = None,
         score: str = "scaled_dot",
-        align: Align = softmax,
+        align: Align | str = softmax,
         bias: bool = True,
+        dropout: float = 0.0,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
         if heads < 1:
@@ -49,16 +68,56 @@ class MultiHeadAttention(nn.Module):
                 f"{heads} heads can't share a width of {d_q} equally. Choose heads that divide "
                 "d_q, or give the size of a head as d_head."
             )
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout is a probability from 0 to below 1, but is {dropout}.")
         d_head = d_head or d_q // heads
         d_head_v = d_head_v or d_head
-        self.heads = heads
-        self.W_q = nn.Linear(d_q, heads * d_head, bias)
-        self.W_K = nn.Linear(d_k or d_q, heads * d_head, bias)
-        self.W_V = nn.Linear(d_v or d_q, heads * d_head_v, bias)
-        self.W_O = nn.Linear(heads * d_head_v, d_out or d_q, bias)
-        self.scores = nn.ModuleList(make_score(score, d_head, d_head) for _ in range(heads))
-        self.align = align
-        self._kernel_fits = score == "scaled_dot" and align is softmax
+        self.heads, self.dropout = heads, dropout
+        self.W_q = nn.Linear(d_q, heads * d_head, bias, device, dtype)
+        self.W_K = nn.Linear(d_k or d_q, heads * d_head, bias, device, dtype)
+        self.W_V = nn.Linear(d_v or d_q, heads * d_head_v, bias, device, dtype)
+        self.W_O = nn.Linear(heads * d_head_v, d_out or d_q, bias, device, dtype)
+        scores = nn.ModuleList(make_score(score, d_head, d_head) for _ in range(heads))
+        self.scores = scores.to(device=device, dtype=dtype)
+        self.align = find_align(align)
+        self._kernel_fits = score == "scaled_dot" and self.align is softmax
+
+    @classmethod
+    def from_torch(cls, layer: nn.MultiheadAttention) -> "MultiHeadAttention":
+        """Return a copy of PyTorch's layer: the same contexts and weights, from weights of its own.
+
+        Here the batch always comes first, whatever `batch_first` says, and True in a mask means
+        "may attend", where PyTorch's masks say "leave out".
+        """
+        if layer.bias_k is not None or layer.add_zero_attn:
+            raise ValueError(
+                "from_torch copies layers without add_bias_kv and add_zero_attn, which add a key "
+                "to every input, but this layer has one of them. Append that key to yours instead."
+            )
+        own = cls(
+            layer.embed_dim,
+            layer.num_heads,
+            d_k=layer.kdim,
+            d_v=layer.vdim,
+            bias=layer.in_proj_bias is not None,
+            dropout=layer.dropout,
+            device=layer.out_proj.weight.device,
+            dtype=layer.out_proj.weight.dtype,
+        )
+        matrices = (
+            (layer.q_proj_weight, layer.k_proj_weight, layer.v_proj_weight)
+            if layer.in_proj_weight is None
+            else layer.in_proj_weight.chunk(3)
+        )
+        projections = own.W_q, own.W_K, own.W_V
+        with torch.no_grad():
+            for projection, matrix in zip(projections, matrices, strict=True):
+                projection.weight.copy_(matrix)
+            if layer.in_proj_bias is not None:
+                for projection, bias in zip(projections, layer.in_proj_bias.chunk(3), strict=True):
+                    projection.bias.copy_(bias)
+            own.W_O.load_state_dict(layer.out_proj.state_dict())
+        return own.train(layer.training)
 
     def forward(
         self,
@@ -67,12 +126,21 @@ class MultiHeadAttention(nn.Module):
         values: Tensor,
         mask: Tensor | None = None,
         need_weights: bool = True,
+        *,
+        key_mask: Tensor | None = None,
+        causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         """Return contexts `(..., q, d_out)` and weights `(..., heads, q, k)`."""
+        self._require_widths(queries, keys, values)
         q = self.split(self.W_q(queries))  # (..., heads, q, d_head)
         k = self.split(self.W_K(keys))
         v = self.split(self.W_V(values))
-        return self.attend_in_heads(q, k, v, mask, need_weights)
+        finite = all_finite(q, k, v)
+        if not finite:  # a broken row must not reach the gradient of a projection
+            q = self.split(apart(self.W_q, queries))
+            k = self.split(apart(self.W_K, keys))
+            v = self.split(apart(self.W_V, values))
+        return self._attend(q, k, v, mask, key_mask, causal, need_weights, finite)
 
     def attend_in_heads(
         self,
@@ -81,18 +149,55 @@ class MultiHeadAttention(nn.Module):
         values: Tensor,
         mask: Tensor | None = None,
         need_weights: bool = True,
+        *,
+        key_mask: Tensor | None = None,
+        causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         """Do what `forward` does with queries, keys and values that are projected and split.
 
         Cached decoding comes in here, with keys and values `(..., heads, k, d)` made before.
         """
-        if mask is not None and 1 < mask.ndim < queries.ndim:
+        finite = all_finite(queries, keys, values)
+        return self._attend(queries, keys, values, mask, key_mask, causal, need_weights, finite)
+
+    def _attend(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor | None,
+        key_mask: Tensor | None,
+        causal: bool,
+        need_weights: bool,
+        finite: bool,
+    ) -> tuple[Tensor, Tensor | None]:
+        if mask is not None and 2 < mask.ndim < queries.ndim:
             mask = mask[..., None, :, :]  # the same for all heads
+        if key_mask is not None:
+            batch = torch.broadcast_shapes(queries.shape[:-3], keys.shape[:-3])
+            require_key_mask(key_mask, (*batch, keys.shape[-2]))
+            key_mask = key_mask[..., None, :]
+        square = queries.shape[-2] == keys.shape[-2]
+        purely_causal = causal and square and mask is None and key_mask is None
+        if not purely_causal:  # the kernel has no other masks of its own
+            mask = pair_mask(mask, key_mask, causal, queries, keys)
         _require_fit(queries, keys, values, mask)
-        if self._kernel_fits and not need_weights:
-            return self.W_O(self.merge(_fast(queries, keys, values, mask))), None
-        contexts, weights = attend(queries, keys, values, self._score, self.align, mask)
-        return self.W_O(self.merge(contexts)), weights if need_weights else None
+        if self._kernel_fits and not need_weights and finite:  # kernels differ in what NaN does
+            contexts = scaled_dot_product_attention(
+                queries,
+                keys,
+                values,
+                attn_mask=mask[None, :] if mask is not None and mask.ndim == 1 else mask,
+                dropout_p=self.dropout if self.training else 0.0,
+                is_causal=purely_causal,
+            )
+            return self.W_O(self.merge(contexts)), None
+        contexts, weights = attend(
+            queries, keys, values, self._score, self._dropped(), mask, causal=purely_causal
+        )
+        merged = self.merge(contexts)
+        output = self.W_O(merged) if finite else apart(self.W_O, merged)
+        return output, weights if need_weights else None
 
     def split(self, x: Tensor) -> Tensor:
         """Return `(..., n, heads * d)` as `(..., heads, n, d)`."""
@@ -112,6 +217,30 @@ class MultiHeadAttention(nn.Module):
         ]
         return torch.stack(each, dim=-3)  # (..., heads, q, k)
 
+    def _dropped(self) -> Align:
+        """Return the alignment, followed by dropout while the layer trains."""
+        if not self.training or self.dropout == 0:
+            return self.align
+
+        def dropped(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+            return nn.functional.dropout(self.align(scores, mask=mask), self.dropout)
+
+        return dropped
+
+    def _require_widths(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
+        for name, x, projection in (
+            ("queries", queries, self.W_q),
+            ("keys", keys, self.W_K),
+            ("values", values, self.W_V),
+        ):
+            require_axes(2, "(..., n, width)", **{name: x})
+            if x.shape[-1] != projection.in_features:
+                raise ValueError(
+                    f"{name} must have the width {projection.in_features} that the layer was made "
+                    f"for, but are {shape(x)}. Give d_q, d_k and d_v where widths differ."
+                )
+        batch_shape(queries=queries, keys=keys, values=values)
+
 
 def _require_fit(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> None:
     """Raise where `attend` would: PyTorch's kernel adds a mask of numbers, and asks no more."""
@@ -120,27 +249,4 @@ def _require_fit(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | N
     scores = torch.empty((*batch, queries.shape[-2], keys.shape[-2]), device="meta")  # no memory
     require_keys(scores, -1)
     if mask is not None:
-        require_mask(mask, scores)
-
-
-def _fast(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-    """Return the contexts by PyTorch's fused kernel, which never builds the weights.
-
-    The kernel adds the mask to the scores, and NaN plus anything is NaN: so that what is masked
-    never reaches a context, broken numbers are taken out before and put back where they belong.
-    """
-    if mask is None:
-        contexts = scaled_dot_product_attention(queries, keys, values)
-        # Some kernels drop NaN: a broken query spoils its own row, a broken key every row.
-        spoilt = (
-            queries.isnan().any(dim=-1, keepdim=True)
-            | keys.isnan().any(dim=(-2, -1))[..., None, None]
-        )
-        return contexts.masked_fill(spoilt, torch.nan)
-    mask = mask[None, :] if mask.ndim == 1 else mask  # (k,): the kernel wants rows
-    whole_keys, whole_values = keys.isfinite(), values.isfinite()
-    contexts = scaled_dot_product_attention(
-        queries, keys.where(whole_keys, 0), values.where(whole_values, 0), attn_mask=mask
-    )
-    lost = ~whole_keys.all(dim=-1, keepdim=True)  # a broken key spoils all that sees it
-    return with_broken(contexts, values.masked_fill(lost, torch.nan), mask)
+        require_pairs(mask, scores)

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from attn_course._arrays import require_choice
 from attn_course.alignment import softmax
 from attn_course.attention import Align, attend, mean_feature
+from attn_course.attention.context import find_align
 from attn_course.learned_scores import make_score
 from attn_course.scoring import dot
 
@@ -42,14 +43,15 @@ class MultiHopAttention(nn.Module):
         score: str = "additive",
         tied: bool = True,
         aggregate: str = "last",
-        align: Align = softmax,
+        align: Align | str = softmax,
     ) -> None:
         super().__init__()
         if hops < 1:
             raise ValueError(f"hops must be at least 1, but is {hops}.")
         require_choice("transform", transform, TRANSFORMS)
         require_choice("aggregate", aggregate, AGGREGATIONS)
-        self.hops, self.transform, self.aggregate, self.align = hops, transform, aggregate, align
+        self.hops, self.transform, self.aggregate = hops, transform, aggregate
+        self.align = find_align(align)
         d_u = {"query": d_q, "context": d_f, "both": d_q + d_f, "identity": 0}[transform]
         rounds = 1 if tied else hops
         self.scores = nn.ModuleList(make_score(score, d_q + d_f, d_f) for _ in range(rounds))

@@ -13,6 +13,8 @@ from torch import Tensor, nn
 from attn_course._arrays import require_choice
 from attn_course.alignment import softmax
 from attn_course.attention import Align, attend, attend_by_scores
+from attn_course.attention.context import find_align
+from attn_course.attention.masked import mapped_for, pair_mask, without_unseen
 from attn_course.learned_scores import NoQueryScore, make_score
 from attn_course.scoring import dot
 
@@ -51,8 +53,9 @@ class SelfAttentivePooling(nn.Module):
         self, features: Tensor, mask: Tensor | None = None, need_weights: bool = True
     ) -> tuple[Tensor, Tensor | None]:
         """Return contexts `(..., r, d_f)` and weights `(..., r, n)`."""
-        pair_mask = None if mask is None else mask[..., None, :]
-        contexts, weights = attend_by_scores(self._scores(features), features, mask=pair_mask)
+        row_mask = None if mask is None else mask[..., None, :]
+        features = without_unseen(features, row_mask)
+        contexts, weights = attend_by_scores(self._scores(features), features, mask=row_mask)
         return contexts, weights if need_weights else None
 
     def _scores(self, keys: Tensor) -> Tensor:
@@ -77,7 +80,8 @@ class SelfAttention(nn.Module):
     r"""$Q = W_Q F$, $K = W_K F$, $V = W_V F$, survey (35) and (1): a context for every feature.
 
     Features `(..., n, d_f)` to contexts `(..., n, d_v)`. It does not see the order of the features:
-    permute them and the contexts are permuted alike. `mask` broadcasts to `(..., n, n)`.
+    permute them and the contexts are permuted alike. `mask` broadcasts to `(..., n, n)`,
+    `key_mask` `(..., n)` is True where there is a feature, `causal` hides the features that follow.
     """
 
     def __init__(
@@ -86,7 +90,7 @@ class SelfAttention(nn.Module):
         d_k: int | None = None,
         d_v: int | None = None,
         score: str = "scaled_dot",
-        align: Align = softmax,
+        align: Align | str = softmax,
     ) -> None:
         super().__init__()
         d_k, d_v = d_k or d_f, d_v or d_f
@@ -94,13 +98,21 @@ class SelfAttention(nn.Module):
         self.W_K = nn.Linear(d_f, d_k, bias=False)
         self.W_V = nn.Linear(d_f, d_v, bias=False)
         self.score = make_score(score, d_k, d_k)
-        self.align = align
+        self.align = find_align(align)
 
     def forward(
-        self, features: Tensor, mask: Tensor | None = None, need_weights: bool = True
+        self,
+        features: Tensor,
+        mask: Tensor | None = None,
+        need_weights: bool = True,
+        *,
+        key_mask: Tensor | None = None,
+        causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         """Return contexts `(..., n, d_v)` and weights `(..., n, n)`."""
-        queries, keys, values = self.W_Q(features), self.W_K(features), self.W_V(features)
+        mask = pair_mask(mask, key_mask, causal, features, features)
+        features = without_unseen(features, mask)
+        queries, keys, values = mapped_for(mask, features, self.W_Q, self.W_K, self.W_V)
         contexts, weights = attend(queries, keys, values, self.score, self.align, mask)
         return contexts, weights if need_weights else None
 

@@ -116,7 +116,7 @@ class TwoFactsModel(nn.Module):
     def __init__(self, roles: int, values: int, d: int, heads: int) -> None:
         super().__init__()
         self.ask = nn.Linear(2 * roles, d)
-        self.attention = MultiHeadAttention(d, heads, roles + values, roles + values)
+        self.attention = MultiHeadAttention(d, heads, d_k=roles + values, d_v=roles + values)
         self.output = nn.Sequential(nn.Linear(d, 2 * values), nn.Unflatten(-1, (2, values)))
 
     def forward(self, facts: Tensor, question: Tensor) -> tuple[Tensor, Tensor]:

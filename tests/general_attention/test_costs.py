@@ -1,5 +1,7 @@
 """Parameters, FLOPs and memory of the construction kit: PyTorch counts too."""
 
+import math
+
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -11,6 +13,15 @@ from tests.general_attention.random_layers import D_F, D_K, D_Q, D_V, D_W, N, Q
 
 def mv_flops(matrix_shape, vector_shape, *_args, **_kwargs):
     return 2 * matrix_shape[0] * matrix_shape[1]  # PyTorch's counter leaves this product out
+
+
+def add_flops(one, other, *_args, out_shape=None, **_kwargs):
+    """Count W_q q + W_k k, for every pair: PyTorch's counter leaves sums out, and we the biases."""
+    is_for_pairs = len(one) > 2 and len(other) > 2
+    return math.prod(out_shape) if is_for_pairs else 0
+
+
+COUNTED_TOO = {torch.ops.aten.mv: mv_flops, torch.ops.aten.add: add_flops}
 
 
 class Held(TorchDispatchMode):
@@ -56,7 +67,7 @@ WITHOUT_MEMORY = [  # tanh appears in these for other reasons, or no softmax doe
 def run_counted(layer):
     features, queries = torch.ones(N, D_F), torch.ones(Q, layer.sizes.d_q)
     held = Held()
-    with FlopCounterMode(display=False, custom_mapping={torch.ops.aten.mv: mv_flops}) as counter:
+    with FlopCounterMode(display=False, custom_mapping=COUNTED_TOO) as counter:
         layer(features, queries)
     with held:
         layer(features, queries)
@@ -92,6 +103,15 @@ def test_a_similarity_costs_what_its_formula_says():
         cost = Attention(D_F, kind, d_q=D_F).report(N, Q)
         assert cost.flops == wanted + 2 * d * n * q
         assert cost.parameters == 0
+
+
+def test_an_additive_score_is_a_sum_a_product_and_a_sum_for_every_hidden_entry():
+    n, q, d = 256, 256, 64
+    additive, dot = (
+        Attention(d, kind, d_q=d).report(n, q).flops - 2 * d * n * q for kind in ("additive", "dot")
+    )
+    assert additive == 2 * d * d * (q + n) + 3 * d * n * q
+    assert additive / dot == 2
 
 
 def test_the_cost_of_multi_head_self_attention_is_the_papers():

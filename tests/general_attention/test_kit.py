@@ -328,6 +328,13 @@ def test_batches_broadcast_and_may_be_left_out(name):
         torch.testing.assert_close(contexts[b], alone)
 
 
+@pytest.mark.parametrize("name", ["basic", "heads"])
+def test_batches_that_do_not_fit_are_named(name):
+    layer = Attention(D_F, **LAYERS[name]).double()
+    with pytest.raises(ValueError, match="the leading axes do not fit"):
+        layer(tensor(B, N, D_F), tensor(5, Q, D_F))
+
+
 def test_a_layer_prints_its_choices():
     text = repr(Attention(D_F, "additive", query="removed"))
     assert "score='additive', align='softmax', dimension='single', query='removed'" in text
