@@ -11,14 +11,31 @@ import sys
 
 import torch
 
-from benchmarks import additive, attend, blockwise, commands, graphs, multi_head
+from benchmarks import (
+    additive,
+    attend,
+    blockwise,
+    commands,
+    graphs,
+    linear,
+    metrics,
+    multi_head,
+    ranks,
+    scores,
+    sparse,
+)
 
 BENCHMARKS = {
     "attend": attend,
     "multi_head": multi_head,
     "additive": additive,
+    "scores": scores,
+    "sparse": sparse,
     "blockwise": blockwise,
+    "linear": linear,
     "graphs": graphs,
+    "ranks": ranks,
+    "metrics": metrics,
     "commands": commands,
 }
 
