@@ -7,17 +7,24 @@ libraries differ, and the checks that turn a bad input into a sentence that help
 
 import sys
 from collections.abc import Iterable
-from itertools import zip_longest
 from typing import Any, TypeAlias
 
 import array_api_compat
+import numpy as np
 
 Array: TypeAlias = Any  # NumPy array, PyTorch tensor, or any other array API object
+
+
+# The library of each type of array met so far: to find it out costs more than a small product.
+_NAMESPACES: dict[type, Any] = {}
 
 
 def namespace(**arrays: Array | None) -> Any:
     """Return the array library that all `arrays` (given by name; None is skipped) belong to."""
     present = {name: array for name, array in arrays.items() if array is not None}
+    known = {_NAMESPACES.get(type(array)) for array in present.values()}
+    if len(known) == 1 and None not in known:
+        return known.pop()
     for name, array in present.items():
         if not array_api_compat.is_array_api_obj(array):
             raise ValueError(
@@ -25,7 +32,7 @@ def namespace(**arrays: Array | None) -> Any:
                 f"Convert it first, for example with np.asarray({name})."
             )
     try:
-        return array_api_compat.array_namespace(*present.values())
+        xp = array_api_compat.array_namespace(*present.values())
     except TypeError:
         kinds = ", ".join(
             f"{name} is {type(array).__module__}.{type(array).__name__}"
@@ -35,12 +42,29 @@ def namespace(**arrays: Array | None) -> Any:
             f"all arrays must come from one library, but {kinds}. "
             "Convert them first, for example with torch.from_numpy."
         ) from None
+    _NAMESPACES.update({type(array): xp for array in present.values()})
+    return xp
 
 
 def is_tensor(array: Array) -> bool:
     """Tell whether the array is PyTorch's; where nobody has loaded PyTorch, none is."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(array, torch.Tensor)
+
+
+def is_surely_empty(xp: Any, condition: Array) -> bool:
+    """Tell whether the condition is nowhere true; no, where that can't be known.
+
+    While a graph is traced (`torch.compile`) or a function is mapped (`torch.vmap`) arrays have no
+    numbers yet. A caller may skip work where the answer is yes, and is right without that too.
+    """
+    torch = sys.modules.get("torch")  # whoever compiles has loaded it
+    if torch is not None and torch.compiler.is_compiling():
+        return False
+    try:
+        return not bool(xp.any(condition))
+    except (RuntimeError, TypeError):
+        return False
 
 
 def softmax_along(xp: Any, scores: Array, axis: int) -> Array:
@@ -154,24 +178,25 @@ def require_mask(mask: Array, scores: Array, name: str = "mask") -> None:
 
 def broadcasts(given: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
     """Tell whether the shape `given` can be stretched to the shape `wanted`."""
-    missing = len(wanted) - len(given)
-    return missing >= 0 and all(g in (1, w) for g, w in zip(given, wanted[missing:], strict=True))
+    try:
+        return given == wanted or np.broadcast_shapes(given, wanted) == wanted
+    except ValueError:
+        return False
 
 
 def batch_shape(**arrays: Array) -> tuple[int, ...]:
     """Return the leading axes, all but the last two, that the arrays share; raise if they don't."""
-    axes = zip_longest(*(reversed(shape(array)[:-2]) for array in arrays.values()), fillvalue=1)
-    shared = []
-    for sizes in axes:
-        longer = [size for size in sizes if size != 1] or [1]
-        if any(size != longer[0] for size in longer):
-            shapes = ", ".join(f"{name} are {shape(array)}" for name, array in arrays.items())
-            raise ValueError(
-                f"the leading axes do not fit: {shapes}. "
-                "All axes before the last two must be the same, or 1."
-            )
-        shared.append(longer[0])
-    return tuple(reversed(shared))
+    leading = [shape(array)[:-2] for array in arrays.values()]
+    if all(axes == leading[0] for axes in leading):
+        return leading[0]
+    try:
+        return np.broadcast_shapes(*leading)
+    except ValueError:
+        shapes = ", ".join(f"{name} are {shape(array)}" for name, array in arrays.items())
+        raise ValueError(
+            f"the leading axes do not fit: {shapes}. "
+            "All axes before the last two must be the same, or 1."
+        ) from None
 
 
 def shape(array: Array) -> tuple[int, ...]:

@@ -19,11 +19,13 @@ from math import inf, sqrt
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import leaky_relu
 
 from attn_course._arrays import require_axes, require_choice, require_mask, require_shape, shape
-from attn_course.activations import Activation, activation, leaky_relu
+from attn_course.activations import Activation, activation
 
 COMBINE = ("concat", "average")
+SLOPE = 0.2  # of LeakyReLU below 0, in both papers
 
 
 def with_self_loops(edges: Tensor, n: int) -> Tensor:
@@ -97,12 +99,32 @@ def graph_attention(
         )
     asks, looked_at = edges
     weights = segment_softmax(scores, asks, q, mask)
-    arriving = values.index_select(-2, looked_at)  # (..., n, d_v) -> (..., e, d_v)
+    arriving = _of_nodes(values, looked_at)  # (..., n, d_v) -> (..., e, d_v)
     if mask is not None:  # 0 * NaN is NaN, so a broken value must not even meet its weight of 0
         arriving = arriving.where(mask[..., None], 0)
-    messages = weights[..., None] * arriving
-    contexts = messages.new_zeros((*messages.shape[:-2], q, values.shape[-1]))
-    return contexts.index_add(-2, asks, messages), weights
+    messages = arriving * weights[..., None]
+    by_edge = messages.movedim(-2, 0)  # (e, ..., d_v), see `_of_nodes`
+    rows = by_edge.flatten(1)
+    contexts = rows.new_zeros(q, rows.shape[1]).scatter_add(0, asks[:, None].expand_as(rows), rows)
+    return contexts.unflatten(1, by_edge.shape[1:]).movedim(0, -2), weights
+
+
+def _of_nodes(features: Tensor, nodes: Tensor) -> Tensor:
+    """Return the features `(..., n, d)` of the nodes of each edge, `(..., e, d)`.
+
+    In memory edges come first, whatever the order of axes says: then an edge's numbers are next
+    to each other, and what adds them up, here and in the backward pass, is much faster.
+    """
+    return features.movedim(-2, 0).index_select(0, nodes).movedim(0, -2)
+
+
+def _for_each_head(features: Tensor, W: Tensor) -> Tensor:
+    """Return `W` `(heads, d_head, d_f)` times the features `(..., n, d_f)`: one product for all.
+
+    The result is `(..., heads, n, d_head)`; in memory the heads of a node are together.
+    """
+    together = features @ W.flatten(0, 1).mT  # (..., n, heads * d_head)
+    return together.unflatten(-1, W.shape[:2]).transpose(-2, -3)
 
 
 class _GraphLayer(nn.Module, ABC):
@@ -215,14 +237,14 @@ class GAT(_GraphLayer):
     def _values_and_scores(
         self, features: Tensor, edges: Tensor, edge_features: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        values = features[..., None, :, :] @ self.W.mT  # (..., n, d_f) -> (..., heads, n, d_head)
+        values = _for_each_head(features, self.W)  # (..., n, d_f) -> (..., heads, n, d_head)
         asking = (values @ self.a_1[..., None])[..., 0]  # (..., heads, n)
         looked_at = (values @ self.a_2[..., None])[..., 0]
-        scores = asking[..., edges[0]] + looked_at[..., edges[1]]  # (..., heads, e)
+        scores = asking.index_select(-1, edges[0]) + looked_at.index_select(-1, edges[1])
         if edge_features is not None and self.W_e is not None and self.a_3 is not None:
             of_edge = self.a_3[:, None, :] @ self.W_e  # a_3^T W_e: (heads, 1, d_e)
             scores = scores + (edge_features[..., None, :, :] @ of_edge.mT)[..., 0]
-        return values, leaky_relu(scores)
+        return values, leaky_relu(scores, SLOPE)  # (..., heads, e)
 
 
 class GATv2(_GraphLayer):
@@ -255,14 +277,15 @@ class GATv2(_GraphLayer):
         self, features: Tensor, edges: Tensor, edge_features: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         # `scoring.additive` would map both ends of every edge; here every node is mapped once.
-        queries = features[..., None, :, :] @ self.W_q.mT  # (..., heads, n, d_head)
-        keys = features[..., None, :, :] @ self.W_k.mT
-        inside = queries[..., edges[0], :] + keys[..., edges[1], :]  # (..., heads, e, d_head)
+        queries = _for_each_head(features, self.W_q)  # (..., heads, n, d_head)
+        keys = _for_each_head(features, self.W_k)
+        inside = _of_nodes(queries, edges[0]) + _of_nodes(keys, edges[1])
         if edge_features is not None and self.W_e is not None:
-            inside = inside + edge_features[..., None, :, :] @ self.W_e.mT
+            inside = inside + _for_each_head(edge_features, self.W_e)
         if self.b is not None:
-            inside = inside + self.b[:, None, :]
-        return keys, (leaky_relu(inside) @ self.a[..., None])[..., 0]
+            inside = inside + self.b[:, None, :]  # (..., heads, e, d_head)
+        # (..., heads, e, d_head) -> (..., heads, e)
+        return keys, (leaky_relu(inside, SLOPE) * self.a[:, None, :]).sum(dim=-1)
 
 
 def _glorot(heads: int, *size: int) -> Tensor:

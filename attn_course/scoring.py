@@ -19,6 +19,7 @@ from attn_course._arrays import (
     Array,
     as_floats,
     batch_shape,
+    is_tensor,
     namespace,
     require_axes,
     require_choice,
@@ -195,13 +196,12 @@ def similarity(
     require_choice("kind", kind, SIMILARITIES)
     if kind == "cosine":
         return (scale * _unit(xp, queries)) @ _unit(xp, keys).mT
-    squares = _squared_distances(xp, queries, keys)
     if kind == "squared_euclidean":
-        return -0.5 * scale * squares
-    # The root has no slope at 0: there distance and gradient are 0.
-    apart = squares > 0
-    roots = xp.sqrt(xp.where(apart, squares, xp.ones_like(squares)))
-    return -scale * xp.where(apart, roots, xp.zeros_like(roots))
+        return -0.5 * scale * _squared_distances(xp, queries, keys)
+    # In units of the largest entry: the squares of 1e25, or 1e-25, are no single precision numbers.
+    unit = xp.maximum(_largest_finite(xp, queries), _largest_finite(xp, keys))
+    unit = xp.where(unit > 0, unit, xp.ones_like(unit))
+    return -scale * unit * _distances(xp, queries / unit, keys / unit)
 
 
 def no_query(
@@ -271,6 +271,29 @@ def _unit(xp: Any, vectors: Array) -> Array:
     return vectors / xp.sqrt(xp.where(squares > 0, squares, xp.ones_like(squares)))
 
 
+def _largest_finite(xp: Any, vectors: Array) -> Array:
+    """Return the largest size of a finite entry, `(..., 1, 1)`, as a constant of no gradient."""
+    if is_tensor(vectors):
+        vectors = vectors.detach()
+    finite = xp.where(xp.isfinite(vectors), abs(vectors), xp.zeros_like(vectors))
+    if 0 in finite.shape[-2:]:
+        return xp.zeros((*finite.shape[:-2], 1, 1), dtype=finite.dtype, device=finite.device)
+    return xp.max(finite, axis=(-2, -1), keepdims=True)
+
+
+def _distances(xp: Any, queries: Array, keys: Array) -> Array:
+    """Return |q - k| of every query and key, with gradient 0 where they are equal."""
+    if is_tensor(queries):
+        import torch
+
+        wide = torch.promote_types(queries.dtype, torch.float32)
+        by_differences = "donot_use_mm_for_euclid_dist"
+        found = torch.cdist(queries.to(wide), keys.to(wide), compute_mode=by_differences)
+        return found.to(queries.dtype)
+    squares = _squared_distances(xp, queries, keys)
+    return xp.sqrt(squares)
+
+
 def _squared_distances(xp: Any, queries: Array, keys: Array) -> Array:
     # By differences, not by |q|^2 - 2qk + |k|^2, which loses all digits for close points.
     return _pairwise(xp, queries, keys, lambda q, k: xp.sum((q - k) ** 2, axis=-1))
@@ -288,7 +311,7 @@ def _pairwise(
     bytes_a_query = 8 * batch * k * d
     block = max(1, BLOCK_BYTES // max(1, bytes_a_query))
     parts = [
-        compare(queries[..., start : start + block, None, :], keys[..., None, :, :])
+        compare(queries[..., start : min(start + block, q), None, :], keys[..., None, :, :])
         for start in range(0, max(q, 1), block)
     ]
     return parts[0] if len(parts) == 1 else xp.concat(parts, axis=-2)

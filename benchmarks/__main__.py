@@ -11,15 +11,33 @@ import sys
 
 import torch
 
-from benchmarks import additive, attend, blockwise, commands, graphs, multi_head, transformer
+from benchmarks import (
+    additive,
+    attend,
+    blockwise,
+    commands,
+    graphs,
+    linear,
+    metrics,
+    multi_head,
+    ranks,
+    scores,
+    sparse,
+    transformer,
+)
 
 BENCHMARKS = {
     "attend": attend,
     "multi_head": multi_head,
     "transformer": transformer,
     "additive": additive,
+    "scores": scores,
+    "sparse": sparse,
     "blockwise": blockwise,
+    "linear": linear,
     "graphs": graphs,
+    "ranks": ranks,
+    "metrics": metrics,
     "commands": commands,
 }
 

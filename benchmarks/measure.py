@@ -48,9 +48,9 @@ def compare_times(what: str, ours: Run, peer: Run, bound: float | None, repeats:
     ratios, samples = [], []
     for pair in range(repeats):
         order = (ours, peer) if pair % 2 else (peer, ours)
-        seconds = {run: _seconds(run, loops[run]) for run in order}
-        ratios.append(seconds[ours] / seconds[peer])
-        samples.append((seconds[ours], seconds[peer]))
+        taken = {run: seconds(run, loops[run]) for run in order}
+        ratios.append(taken[ours] / taken[peer])
+        samples.append((taken[ours], taken[peer]))
     mine, theirs = (1000 * median(column) for column in zip(*samples, strict=True))
     low, *_, high = sorted(ratios)
     detail = f"{mine:.3g} ms against {theirs:.3g} ms, ratios {low:.2f} to {high:.2f}"
@@ -59,10 +59,11 @@ def compare_times(what: str, ours: Run, peer: Run, bound: float | None, repeats:
 
 def _calibrate(run: Run) -> int:
     run()  # the first call pays for memory and threads
-    return max(1, round(0.02 / max(_seconds(run, 1), 1e-6)))
+    return max(1, round(0.02 / max(seconds(run, 1), 1e-6)))
 
 
-def _seconds(run: Run, loops: int) -> float:
+def seconds(run: Run, loops: int) -> float:
+    """Return the seconds of one run, the mean over `loops`; see `compare_times` for the clock."""
     clock = process_time if torch.get_num_threads() == 1 else perf_counter
     start = clock()
     for _ in range(loops):

@@ -72,8 +72,17 @@ ALIGN = {
         "selection": make(B, K, dtype=torch.bool),
     },
     "padding_mask": lambda make: {"lengths": make(B, dtype=torch.int64), "k": K},
-    "causal_mask": lambda make: {"q": Q, "k": K, "like": make(1)},
-    "window_mask": lambda make: {"q": Q, "k": K, "half_width": 2, "like": make(1)},
+    "causal_mask": lambda make: {"query_positions": Q, "key_positions": K, "like": make(1)},
+    "window_mask": lambda make: {
+        "query_positions": make(B, Q),
+        "key_positions": make(K),
+        "half_width": 2,
+    },
+    "sliding_window_mask": lambda make: {
+        "query_positions": make(B, Q),
+        "key_positions": make(K),
+        "width": 2,
+    },
 }
 SCORE = {
     "additive": lambda make: pairs(make) | hidden(make),
@@ -99,7 +108,7 @@ ATTEND = {
         "values": make(B, K, D_V),
         "mask": make(B, 1, K, dtype=torch.bool),
     },
-    "with_broken": lambda make: {
+    "with_broken_values": lambda make: {
         "context": make(Q, D),
         "values": make(K, D),
         "mask": make(Q, K, dtype=torch.bool),

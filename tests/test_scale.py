@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from torch.nn.functional import scaled_dot_product_attention
 
 from attn_course import scoring
-from attn_course.alignment import causal_mask, padding_mask
+from attn_course.alignment import causal_mask, padding_mask, sliding_window_mask
 from attn_course.attention import attend
 from attn_course.definitions import attention as attention_definition
 from attn_course.definitions import scale as definition
 from attn_course.definitions import scoring as scoring_definition
 from attn_course.scale import (
     KeyValueCache,
+    LinearState,
     blockwise_attention,
     grouped_query_attention,
     linear_attention,
@@ -155,7 +156,8 @@ def test_every_form_of_mask_means_the_same(block, batch):
     queries, keys, values = draw(*batch)
     lengths = torch.full(batch, 8)
     attention = partial(blockwise_attention, queries, keys, values, block=block)
-    window = attention(mask=lambda i, j: (abs(i - j) <= 3) & (j < 8))
+    first = dict(query_positions=range(Q), key_positions=range(K))
+    window = attention(mask=lambda i, j: (abs(i - j) <= 3) & (j < 8), **first)
     i, j = torch.arange(Q)[:, None], torch.arange(K)
     wanted = scaled_dot_product_attention(
         queries, keys, values, attn_mask=(abs(i - j) <= 3) & (j < 8)
@@ -164,6 +166,8 @@ def test_every_form_of_mask_means_the_same(block, batch):
     padded = attention(mask=padding_mask(lengths, K))
     for other in (torch.arange(K) < 8, lambda i, j: j < 8, (torch.arange(K) < 8).expand(Q, K)):
         torch.testing.assert_close(attention(mask=other), padded)
+    real = torch.arange(K) < lengths[..., None]
+    torch.testing.assert_close(attention(key_mask=real), padded)
     torch.testing.assert_close(attention(mask=torch.ones(Q, 1, dtype=torch.bool)), attention())
     causal = causal_mask(Q, K, like=queries)
     torch.testing.assert_close(attention(mask=causal), attention(causal=True))
@@ -181,7 +185,10 @@ def test_lengths_of_a_batch_hide_the_padding():
 
 def test_a_fully_masked_row_gets_no_context_and_no_gradient():
     arrays = [x.requires_grad_() for x in draw()]
-    contexts = blockwise_attention(*arrays, mask=lambda i, j: (i != 1) & (j >= 0), block=2)
+    positions = range(Q)
+    contexts = blockwise_attention(
+        *arrays, mask=lambda i, j: (i != 1) & (j >= 0), block=2, query_positions=positions
+    )
     assert (contexts[1] == 0).all()
     queries, keys, values = torch.autograd.grad(contexts.square().sum(), arrays)
     assert (queries[1] == 0).all()
@@ -286,7 +293,13 @@ def test_a_causal_pass_does_half_the_work():
         (dict(values=torch.ones(3, D_V)), "each key needs its value: keys are (11, 5)"),
         (dict(keys=torch.ones(K, 2)), "same width: queries are (7, 5), keys are (11, 2)"),
         (dict(queries=torch.ones(D)), "queries must be (..., q, d_q), but came as (5,)"),
-        (dict(queries=torch.ones(13, D), causal=True), "a key for every query: 13 queries, 11"),
+        (dict(queries=torch.ones(13, D), causal=True), "13 queries need 13 keys or more, not 11"),
+        (dict(query_positions=range(3), causal=True), "query_positions must be 7, one for each"),
+        (dict(key_positions=range(K), causal=True), "Give the positions of both"),
+        (
+            dict(key_mask=torch.ones(Q, dtype=torch.bool)),
+            "key_mask must broadcast to the scores (11,)",
+        ),
         (dict(mask=torch.ones(Q, K)), "mask must be boolean"),
         (dict(mask=lambda i, j: i * j), "mask must be boolean"),
         (
@@ -434,9 +447,68 @@ def test_gradcheck_of_linear_attention(causal):
     assert torch.autograd.gradcheck(partial(linear_attention, causal=causal), arrays)
 
 
-def test_causal_linear_attention_needs_as_many_queries_as_keys():
-    with pytest.raises(ValueError, match="needs a query for every key: 7 and 11 came"):
-        linear_attention(*draw(), causal=True)
+def test_causal_linear_queries_are_the_last_of_the_keys():
+    queries, keys, values = draw(B)
+    contexts = linear_attention(queries, keys, values, causal=True)
+    for b, i in np.ndindex(B, Q):
+        wanted = definition.linear_attention(
+            queries[b, i].tolist(),
+            keys[b].tolist(),
+            values[b].tolist(),
+            [j <= i + K - Q for j in range(K)],
+        )
+        np.testing.assert_allclose(contexts[b, i], wanted)
+    with pytest.raises(ValueError, match="13 queries need 13 keys or more, not 11"):
+        linear_attention(torch.ones(13, D), torch.ones(K, D), torch.ones(K, D_V), causal=True)
+
+
+@pytest.mark.parametrize("steps", [[1] * 5, [64, 64], [63, 1, 70], [130]])
+def test_linear_attention_word_by_word_is_the_parallel_form(steps):
+    queries, keys, values = draw(B, q=sum(steps), k=sum(steps))
+    state, start, contexts = LinearState(), 0, []
+    for new in steps:
+        now = slice(start, start + new)
+        contexts.append(state.attend(queries[:, now], keys[:, now], values[:, now]))
+        start += new
+    wanted = linear_attention(queries, keys, values, causal=True)
+    torch.testing.assert_close(torch.cat(contexts, dim=1), wanted)
+    assert state.S.shape == (B, D, D_V)
+    with pytest.raises(ValueError, match="each new word needs its query and its key: 2 and 3"):
+        state.attend(queries[:, :2], keys[:, :3], values[:, :3])
+
+
+@pytest.mark.parametrize("n", [509, 1021])
+def test_no_tensor_of_causal_linear_attention_has_a_matrix_for_each_word(n):
+    arrays = [torch.ones(1, n, 64) for _ in range(3)]
+    with LargestTensor() as largest:
+        linear_attention(*arrays, causal=True)
+    assert largest.nbytes <= 4 * 64 * (n + 128)
+
+
+@pytest.mark.parametrize("place", [3, 70])
+@pytest.mark.parametrize("broken", ["queries", "keys", "values"])
+def test_a_broken_word_spoils_no_linear_context_before_it(broken, place):
+    arrays = dict(zip(("queries", "keys", "values"), draw(q=130, k=130), strict=True))
+    wanted = linear_attention(**arrays, causal=True)
+    arrays[broken][place, 1] = torch.nan
+    arrays = {name: x.requires_grad_() for name, x in arrays.items()}
+    contexts = linear_attention(**arrays, causal=True)
+    torch.testing.assert_close(contexts[:place], wanted[:place])
+    assert contexts[place, 1].isnan()
+    later = contexts[place + 1 :, 1]
+    assert later.isfinite().all() if broken == "queries" else later.isnan().all()
+    gradients = torch.autograd.grad(contexts[:place].sum(), list(arrays.values()))
+    for gradient in gradients:
+        assert gradient[:place].isfinite().all()
+        assert (gradient[place + 1 :] == 0).all()
+
+
+def test_a_large_word_does_not_swallow_the_words_before_it():
+    queries, keys, values = (x.float() for x in draw(q=130, k=130))
+    wanted = linear_attention(queries, keys, values, causal=True)[:100]
+    keys[100:] = 1e30
+    contexts = linear_attention(queries, keys, values, causal=True)[:100]
+    torch.testing.assert_close(contexts, wanted)
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -479,3 +551,133 @@ def test_a_mask_for_each_example_is_not_taken_for_one_of_heads():
         grouped_query_attention(queries, keys, keys, mask)
     contexts, _ = grouped_query_attention(queries, keys, keys, mask[:, None])
     torch.testing.assert_close(contexts, grouped_query_attention(queries, keys, keys)[0])
+
+
+# --- positions ---------------------------------------------------------------------------------
+
+
+@given(seed=seeds, block=blocks, as_tensors=st.booleans())
+@settings(max_examples=30)
+def test_any_positions_give_the_causal_contexts_of_their_order(seed, block, as_tensors):
+    queries, keys, values = draw(seed=seed)
+    first = int(np.random.default_rng(seed).integers(0, K))
+    places = [range(first, first + Q), range(K)]
+    if as_tensors:
+        places = [torch.tensor(list(place)) for place in places]
+    contexts = blockwise_attention(
+        queries,
+        keys,
+        values,
+        causal=True,
+        block=block,
+        query_positions=places[0],
+        key_positions=places[1],
+    )
+    for i in range(Q):
+        wanted, _ = attention_definition.attend(
+            queries[i].tolist(),
+            keys.tolist(),
+            values.tolist(),
+            mask=[j <= first + i for j in range(K)],
+        )
+        np.testing.assert_allclose(contexts[i], wanted, atol=1e-12)
+
+
+def test_each_example_may_have_its_own_positions():
+    queries, keys, values = draw(B)
+    places = torch.stack([torch.arange(Q), torch.arange(4, 4 + Q)])
+    mask = causal_mask(places, torch.arange(K))
+    wanted, _ = attend(queries, keys, values, mask=mask)
+    contexts = blockwise_attention(
+        queries, keys, values, causal=True, block=3, query_positions=places
+    )
+    torch.testing.assert_close(contexts, wanted)
+
+
+def test_a_window_skips_the_blocks_outside_of_it():
+    pairs = 0
+
+    def counted(queries, keys):
+        nonlocal pairs
+        pairs += queries.shape[-2] * keys.shape[-2]
+        return scoring.scaled_dot(queries, keys)
+
+    x = tensor(64, D)
+    near = blockwise_attention(x, x, x, counted, mask=lambda i, j: i - j < 4, causal=True, block=4)
+    assert pairs == 4 * 4 * (16 + 15)  # the block of the query, and the one before
+    wanted, _ = attend(x, x, x, mask=sliding_window_mask(64, width=4, like=x))
+    torch.testing.assert_close(near, wanted)
+
+
+def test_grouped_queries_take_padding_and_order():
+    queries, keys, values = tensor(B, 6, Q, D), tensor(B, 3, K, D), tensor(B, 3, K, D_V)
+    real = torch.arange(K) < torch.tensor([[9], [4]])
+    contexts, _ = grouped_query_attention(queries, keys, values, causal=True, key_mask=real)
+    mask = (causal_mask(Q, K, like=queries) & real[:, None])[:, None]
+    wanted, _ = grouped_query_attention(queries, keys, values, mask)
+    torch.testing.assert_close(contexts, wanted)
+    first, _ = grouped_query_attention(
+        queries, keys, values, causal=True, query_positions=range(Q), key_positions=range(K)
+    )
+    torch.testing.assert_close(first[..., 0, :], values[..., 0, :].repeat_interleave(2, dim=1))
+    with pytest.raises(ValueError, match="write key_mask=mask"):
+        grouped_query_attention(queries, keys, values, real[:, None])
+
+
+# --- what is masked has no effect, and graphs can be traced ------------------------------------
+
+
+@pytest.mark.parametrize("junk", [torch.nan, torch.inf, -torch.inf])
+@pytest.mark.parametrize("kind", ["blockwise", "grouped", "linear"])
+def test_junk_behind_a_mask_changes_no_context_and_no_gradient(kind, junk):
+    real = torch.arange(K) < 8
+
+    def answers(filling):
+        queries, keys, values = draw(1)
+        keys[:, 8:], values[:, 8:] = filling, filling
+        arrays = [x.requires_grad_() for x in (queries, keys, values)]
+        if kind == "blockwise":
+            contexts = blockwise_attention(*arrays, key_mask=real, block=3)
+        elif kind == "grouped":
+            contexts = grouped_query_attention(*arrays, key_mask=real)[0]
+        else:
+            contexts = linear_attention(*arrays, real)
+        return contexts, *torch.autograd.grad(contexts.square().sum(), arrays)
+
+    for found, wanted in zip(answers(junk), answers(0.0), strict=True):
+        torch.testing.assert_close(found, wanted)
+
+
+def test_a_broken_query_that_sees_nothing_changes_no_gradient():
+    mask = torch.ones(Q, K, dtype=torch.bool)
+    mask[2] = False
+
+    def gradients(filling):
+        queries, keys, values = draw()
+        queries[2] = filling
+        arrays = [x.requires_grad_() for x in (queries, keys, values)]
+        contexts = blockwise_attention(*arrays, mask=mask, block=3)
+        return torch.autograd.grad(contexts.square().sum(), arrays)
+
+    for found, wanted in zip(gradients(torch.nan), gradients(0.0), strict=True):
+        torch.testing.assert_close(found, wanted)
+
+
+MASKED = {
+    "blockwise, causal": partial(blockwise_attention, causal=True, block=4),
+    "blockwise, masked": partial(blockwise_attention, mask=lambda i, j: i - j < 5, block=4),
+    "linear": partial(linear_attention, causal=True),
+}
+
+
+@pytest.mark.parametrize("attention", MASKED.values(), ids=MASKED)
+def test_masked_attention_can_be_mapped_over_a_batch(attention):
+    arrays = draw(B)
+    torch.testing.assert_close(torch.vmap(attention)(*arrays), attention(*arrays))
+
+
+@pytest.mark.parametrize("attention", MASKED.values(), ids=MASKED)
+def test_masked_attention_is_one_graph(attention):
+    arrays = draw(B)
+    graph = torch.compile(attention, fullgraph=True, backend="eager")
+    torch.testing.assert_close(graph(*arrays), attention(*arrays))

@@ -4,6 +4,7 @@ import re
 from functools import partial
 from math import e
 
+import array_api_strict
 import numpy as np
 import pytest
 import torch
@@ -430,3 +431,23 @@ def test_activations_agree_with_their_definitions_and_stay_finite(name):
 def test_a_bad_input_gets_a_sentence_that_helps(call, sentence):
     with pytest.raises(ValueError, match=re.escape(sentence)):
         call()
+
+
+@pytest.mark.parametrize("size", [1e25, 1.0, 1e-25])
+@pytest.mark.parametrize("library", [np, torch, array_api_strict])
+def test_a_euclidean_distance_of_any_size_is_right_in_single_precision(library, size):
+    queries = library.asarray([[3.0, 0.0], [0.0, 0.0]], dtype=library.float32) * size
+    keys = library.asarray([[0.0, 4.0], [0.0, 0.0]], dtype=library.float32) * size
+    scores = np.asarray(scoring.similarity(queries, keys, kind="euclidean"))
+    np.testing.assert_allclose(scores, -size * np.array([[5.0, 3.0], [4.0, 0.0]]), rtol=1e-6)
+
+
+def test_a_broken_key_spoils_no_distance_but_its_own():
+    queries, keys = torch.ones(3, 2), torch.arange(8.0).reshape(4, 2)
+    wanted = scoring.similarity(queries, keys, kind="euclidean")
+    for junk in (torch.inf, torch.nan):
+        broken = keys.clone()
+        broken[2] = junk
+        scores = scoring.similarity(queries, broken, kind="euclidean")
+        torch.testing.assert_close(scores[:, [0, 1, 3]], wanted[:, [0, 1, 3]])
+        assert not scores[:, 2].isfinite().any()

@@ -11,7 +11,7 @@ Every alignment takes scores and a mask, so it can be handed to `attend` once th
 - one key: `hard`, trained by `score_function_gradient`
 - a window: `local_monotonic`, `local_predictive` with `predict_positions`
 - a learned subset: `reinforced` with `selection_probabilities`
-- masks: `padding_mask`, `causal_mask`, `window_mask`
+- masks: `padding_mask`, `causal_mask`, `window_mask`, `sliding_window_mask`
 
 Read next: `attention`, which scores, aligns and averages.
 """
@@ -23,7 +23,12 @@ from attn_course.alignment.hard import (
     score_function_gradient,
 )
 from attn_course.alignment.local import local_monotonic, local_predictive, predict_positions
-from attn_course.alignment.masks import causal_mask, padding_mask, window_mask
+from attn_course.alignment.masks import (
+    causal_mask,
+    padding_mask,
+    sliding_window_mask,
+    window_mask,
+)
 from attn_course.alignment.soft import softmax
 from attn_course.alignment.subsets import (
     entmax15,
@@ -49,6 +54,7 @@ __all__ = [
     "select",
     "selection_log_probability",
     "selection_probabilities",
+    "sliding_window_mask",
     "softmax",
     "sparsemax",
     "window_mask",

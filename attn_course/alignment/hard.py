@@ -5,16 +5,16 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from attn_course._arrays import Array, is_tensor, namespace, shape
+from attn_course._arrays import Array, at_least, is_tensor, namespace, shape
 from attn_course.alignment.soft import softmax
 
 
 def hard(scores: Array, rng: Any, mask: Array | None = None) -> Array:
     r"""$m \sim \mathrm{Categorical}(\mathrm{softmax}(e))$: survey (26).
 
-    The weights are one-hot on $m$. `rng` is a `numpy.random.Generator`
-    for NumPy scores, a `torch.Generator` for PyTorch's. The draw is a
-    jump, so no gradient flows through it: train with
+    The weights are one-hot on $m$. `rng` is a `torch.Generator` for
+    PyTorch's scores, a `numpy.random.Generator` for all others. The draw
+    is a jump, so no gradient flows through it: train with
     `score_function_gradient`.
 
     >>> import numpy as np
@@ -24,12 +24,12 @@ def hard(scores: Array, rng: Any, mask: Array | None = None) -> Array:
     xp = namespace(scores=scores, mask=mask)
     weights = softmax(scores, mask)
     uniform = uniform_draws(rng, weights)  # (..., q, 1)
-    exact = xp.astype(weights, xp.float64)
+    exact = at_least(xp, uniform.dtype, weights)
     cumulative = xp.cumulative_sum(exact, axis=-1)
     reached = cumulative > uniform * cumulative[..., -1:]
     # The first key where the running sum passes the draw; the sum stands
     # still over keys of weight 0, so a masked key is never the first.
-    passed = xp.cumulative_sum(xp.astype(reached, xp.int64), axis=-1)
+    passed = xp.cumulative_sum(xp.astype(reached, xp.int32), axis=-1)
     drawn = xp.astype(passed == 1, weights.dtype)
     # NaN must not look like a row that is masked out whole.
     return xp.where(xp.isnan(weights), xp.full_like(drawn, xp.nan), drawn)
@@ -38,13 +38,17 @@ def hard(scores: Array, rng: Any, mask: Array | None = None) -> Array:
 def uniform_draws(rng: Any, weights: Array) -> Array:
     """Return one draw from [0, 1) for each row, from the generator that fits the weights."""
     size = (*shape(weights)[:-1], 1)
-    if array_api_compat.is_numpy_array(weights) and isinstance(rng, np.random.Generator):
-        return rng.random(size)
     if is_tensor(weights):
         import torch
 
         if isinstance(rng, torch.Generator):
             return torch.rand(size, generator=rng, dtype=torch.float64, device=weights.device)
+    elif isinstance(rng, np.random.Generator):
+        xp = namespace(weights=weights)
+        # JAX has no double precision unless asked for, and 0.99999999 would become 1 there.
+        single = "float32" in str(xp.asarray(0.0).dtype)
+        draws = rng.random(size, dtype=np.float32) if single else rng.random(size)
+        return xp.asarray(draws, device=array_api_compat.device(weights))
     wanted = "torch.Generator" if is_tensor(weights) else "np.random.Generator"
     raise ValueError(
         f"rng must be a {wanted}, as the scores are of type {type(weights).__name__}, "
@@ -59,7 +63,7 @@ def expected_reward_gradient(scores: Array, rewards: Array, mask: Array | None =
     cases and tests.
     """
     xp = namespace(scores=scores, rewards=rewards, mask=mask)
-    weights = softmax(scores, mask)
+    weights, rewards = softmax(scores, mask), _kept(xp, rewards, mask)
     expected = xp.sum(weights * rewards, axis=-1, keepdims=True)
     return weights * (rewards - expected)
 
@@ -95,7 +99,12 @@ def optimal_baseline(scores: Array, rewards: Array, mask: Array | None = None) -
     mean reward in general.
     """
     xp = namespace(scores=scores, rewards=rewards, mask=mask)
-    weights = softmax(scores, mask)
+    weights, rewards = softmax(scores, mask), _kept(xp, rewards, mask)
     # |delta_m - a|^2 = 1 - 2 a_m + |a|^2, the squared length of the gradient for choice m
     length = 1 - 2 * weights + xp.sum(weights**2, axis=-1, keepdims=True)
     return xp.sum(weights * length * rewards, axis=-1) / xp.sum(weights * length, axis=-1)
+
+
+def _kept(xp: Any, rewards: Array, mask: Array | None) -> Array:
+    """Return the rewards, 0 where the mask hides them: 0 times an unknown reward may be NaN."""
+    return rewards if mask is None else xp.where(mask, rewards, xp.zeros_like(rewards))

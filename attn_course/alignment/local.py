@@ -64,6 +64,8 @@ def local_predictive(
         raise ValueError("half_width must be above 0, as sigma = D/2 is.")
     offsets = _offsets(xp, scores, positions, half_width)
     window = both(abs(offsets) <= half_width, mask, scores)
+    if mask is not None:  # a query that may attend nowhere may have no position
+        offsets = xp.where(mask, offsets, 0.0)
     fade = -(offsets**2) / (2 * (half_width / 2) ** 2)
     if renormalise:
         weights = softmax(scores + fade, window)

@@ -1,15 +1,20 @@
 """Masks: which keys a query may attend to.
 
-A mask is boolean, True where a query may attend, and broadcasts to the scores `(..., q, k)`.
+A mask is boolean, True where a query may attend, and broadcasts to the scores `(..., q, k)`. Masks
+that depend on order compare positions, so the same call is right for a whole text, for the next
+word after a cache, and for a window.
 """
 
 from math import inf
-from typing import Any
+from typing import Any, TypeAlias
 
 import array_api_compat
 import numpy as np
 
 from attn_course._arrays import Array, namespace, require_mask
+
+# An array `(..., n)`, a range, or how many there are.
+Positions: TypeAlias = int | range | Array
 
 
 def padding_mask(lengths: Array, k: int) -> Array:
@@ -25,42 +30,108 @@ def padding_mask(lengths: Array, k: int) -> Array:
 
 
 def causal_mask(
-    q: int,
-    k: int | None = None,
+    query_positions: Positions,
+    key_positions: Positions | None = None,
     like: Array | None = None,
 ) -> Array:
-    """Return the mask `(q, k)` that lets query t see keys 1 to t only.
+    """Return the mask `(..., q, k)` that hides every key after its query.
 
-    With more keys than queries the queries are the last ones, as in
-    cached decoding. The mask is NumPy's, or of the library (and device)
-    of `like`.
+    Positions are arrays `(..., q)` and `(..., k)`, or ranges. A number n
+    is short for n positions of one text; with more keys than queries the
+    queries are the last ones, as in cached decoding. The mask comes from
+    the library (and device) of the positions or of `like`, else NumPy's.
 
     >>> causal_mask(3).astype(int).tolist()
     [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
     >>> causal_mask(1, 3).astype(int).tolist()
     [[1, 1, 1]]
+    >>> causal_mask(range(1, 3), range(4)).astype(int).tolist()
+    [[1, 1, 0, 0], [1, 1, 1, 0]]
     """
-    k = q if k is None else k
-    if k < q:
-        raise ValueError(f"{q} queries need {q} keys or more, not {k}.")
-    return _like(np.tril(np.ones((q, k), dtype=bool), k - q), like)
+    i, j = positions_of_pairs(query_positions, key_positions, like)
+    return j <= i
 
 
-def window_mask(q: int, k: int, half_width: int, like: Array | None = None) -> Array:
-    """Return the mask `(q, k)` that lets query t see keys t - D to t + D.
+def window_mask(
+    query_positions: Positions,
+    key_positions: Positions,
+    half_width: int,
+    like: Array | None = None,
+) -> Array:
+    """Return the mask `(..., q, k)` that hides keys more than D positions from their query.
 
-    >>> window_mask(3, 4, half_width=1).astype(int).tolist()
+    Positions are as in `causal_mask`.
+
+    >>> window_mask(3, 3, half_width=1).astype(int).tolist()
+    [[1, 1, 0], [1, 1, 1], [0, 1, 1]]
+    >>> window_mask(range(3), range(4), half_width=1).astype(int).tolist()
     [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1]]
     """
     if half_width < 0:
         raise ValueError(f"half_width must not be negative, but is {half_width}.")
-    return _like(np.abs(np.arange(q)[:, None] - np.arange(k)) <= half_width, like)
+    i, j = positions_of_pairs(query_positions, key_positions, like)
+    return abs(i - j) <= half_width
 
 
-def _like(mask: np.ndarray, like: Array | None) -> Array:
-    if like is None:
-        return mask
-    return namespace(like=like).asarray(mask, device=array_api_compat.device(like))
+def sliding_window_mask(
+    query_positions: Positions,
+    key_positions: Positions | None = None,
+    *,
+    width: int,
+    sinks: int = 0,
+    like: Array | None = None,
+) -> Array:
+    """Return the causal mask `(..., q, k)` of the last `width` keys and the first `sinks` keys.
+
+    A query counts among its own `width` keys. Positions are as in `causal_mask`; the sinks are the
+    keys at positions 0 to `sinks` - 1, which a model needs to see if it has learned to leave
+    unwanted weight there (Xiao et al., 2024).
+
+    >>> sliding_window_mask(5, width=2, sinks=1).astype(int).tolist()
+    [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [1, 0, 1, 1, 0], [1, 0, 0, 1, 1]]
+    """
+    if width < 1 or sinks < 0:
+        raise ValueError(
+            f"width must be at least 1 and sinks at least 0, but they are {width} and {sinks}."
+        )
+    i, j = positions_of_pairs(query_positions, key_positions, like)
+    return (j <= i) & ((i - j < width) | (j < sinks))
+
+
+def positions_of_pairs(
+    query_positions: Positions, key_positions: Positions | None, like: Array | None = None
+) -> tuple[Array, Array]:
+    """Return the positions of queries `(..., q, 1)` and of keys `(..., 1, k)`, ready to compare."""
+    if key_positions is None:
+        key_positions = query_positions
+    if isinstance(query_positions, int):
+        k = key_positions if isinstance(key_positions, int) else None
+        query_positions = last_positions(query_positions, k)
+    keys = range(key_positions) if isinstance(key_positions, int) else key_positions
+    arrays = {"query_positions": query_positions, "key_positions": keys, "like": like}
+    given = {name: x for name, x in arrays.items() if x is not None and not isinstance(x, range)}
+    xp = namespace(**given) if given else namespace(positions=np.empty(0))
+    device = next(iter(given.values())).device if given else None
+    i, j = (
+        xp.arange(x.start, x.stop, x.step, device=device) if isinstance(x, range) else x
+        for x in (query_positions, keys)
+    )
+    return i[..., :, None], j[..., None, :]
+
+
+def last_positions(q: int, k: int | None) -> range:
+    """Return the positions of the last `q` of `k` words: where queries are unless you say so."""
+    if k is None:
+        raise ValueError(
+            f"{q} is a number of queries, but the keys came with positions. "
+            "Give the positions of both, for example range(4, 6) for the fifth and the sixth word."
+        )
+    if k < q:
+        raise ValueError(
+            f"the queries are the last of the keys unless you give positions, so {q} queries need "
+            f"{q} keys or more, not {k}. Give the positions of both, such as range({q})."
+        )
+    return range(k - q, k)
 
 
 def hide(

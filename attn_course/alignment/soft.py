@@ -8,6 +8,7 @@ from attn_course._arrays import (
     namespace,
     require_axes,
     require_keys,
+    require_mask,
     softmax_along,
 )
 from attn_course.alignment.masks import hide
@@ -41,6 +42,9 @@ def softmax(
             "For one-hot weights take the largest score instead."
         )
     if not isinstance(temperature, float) or temperature != 1.0:
+        if mask is not None:  # NaN behind the mask would reach a trained temperature's gradient
+            require_mask(mask, scores)
+            scores = xp.where(mask, scores, 0.0)
         scores = scores / temperature  # a trained 1.0 keeps its gradient
     if mask is None:
         return softmax_along(xp, scores, axis)

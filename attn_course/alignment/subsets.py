@@ -80,7 +80,9 @@ def selection_probabilities(
 
 def select(probabilities: Array, rng: Any) -> Array:
     r"""$z_l \sim \mathrm{Bernoulli}(\pi_l)$: draw a boolean selection `(..., k)`."""
-    return uniform_draws(rng, probabilities[..., None])[..., 0] < probabilities
+    xp = namespace(probabilities=probabilities)
+    draws = uniform_draws(rng, probabilities[..., None])[..., 0]
+    return draws < at_least(xp, draws.dtype, probabilities)
 
 
 def selection_log_probability(probabilities: Array, selection: Array) -> Array:
@@ -112,7 +114,7 @@ def sparsemax(scores: Array, mask: Array | None = None) -> Array:
     descending = xp.sort(e, axis=-1, descending=True)
     # With the r best keys kept, e - theta adds up to 1 for this theta.
     theta = (xp.cumulative_sum(descending, axis=-1) - 1) / rank
-    threshold = _at_last(xp, theta, rank, kept=descending > theta)
+    threshold = _at_last(xp, theta, kept=descending > theta)
     weights = _excess(xp, e, threshold)
     return _like_scores(xp, weights, scores, mask)
 
@@ -135,7 +137,7 @@ def entmax15(scores: Array, mask: Array | None = None) -> Array:
     possible = inside > 0
     roots = xp.sqrt(xp.where(possible, inside, xp.ones_like(inside)))
     theta = mean - xp.where(possible, roots, xp.zeros_like(roots))
-    threshold = _at_last(xp, theta, rank, kept=descending >= theta)
+    threshold = _at_last(xp, theta, kept=descending >= theta)
     weights = _excess(xp, e, threshold) ** 2
     return _like_scores(xp, weights, scores, mask)
 
@@ -151,22 +153,21 @@ def _sortable(scores: Array, mask: Array | None) -> tuple[Any, Array, Array]:
     e = at_least(xp, xp.float32, scores)
     if mask is not None:
         e, _row_lives = hide(xp, e, mask, axis=-1)
-    e = e - xp.max(e, axis=-1, keepdims=True)
-    low = e < -100 if mask is None else (e < -100) | ~mask
-    e = xp.where(low, xp.full_like(e, -100.0), e)
+    e = xp.clip(e - xp.max(e, axis=-1, keepdims=True), min=-100.0)
     device = array_api_compat.device(e)
     return xp, e, xp.arange(1, e.shape[-1] + 1, dtype=e.dtype, device=device)
 
 
-def _at_last(xp: Any, theta: Array, rank: Array, kept: Array) -> Array:
+def _at_last(xp: Any, theta: Array, kept: Array) -> Array:
     """Return `theta` at the last of the ranks that are kept, `(..., 1)`."""
-    size = xp.sum(xp.astype(kept, theta.dtype), axis=-1, keepdims=True)
-    return xp.sum(xp.where(rank == size, theta, xp.zeros_like(theta)), axis=-1, keepdims=True)
+    size = xp.sum(xp.astype(kept, xp.int64), axis=-1, keepdims=True)
+    # A row with NaN keeps nothing; any of its thetas is NaN, so the first one will do.
+    return xp.take_along_axis(theta, xp.clip(size - 1, min=0), axis=-1)
 
 
 def _excess(xp: Any, e: Array, threshold: Array) -> Array:
     """Return max(0, e - threshold), with slope 0 at the threshold itself; NaN stays NaN."""
-    return xp.where(e <= threshold, xp.zeros_like(e), e - threshold)
+    return xp.where(e <= threshold, 0.0, e - threshold)
 
 
 def _like_scores(xp: Any, weights: Array, scores: Array, mask: Array | None) -> Array:

@@ -24,7 +24,7 @@ from attn_course.attention.context import (
     attend_by_scores,
     mean_feature,
 )
-from attn_course.attention.masked import with_broken
+from attn_course.attention.masked import with_broken_values
 
 __all__ = [
     "ALIGNS",
@@ -36,7 +36,7 @@ __all__ = [
     "attend",
     "attend_by_scores",
     "mean_feature",
-    "with_broken",
+    "with_broken_values",
 ]
 
 # `attend` needs no PyTorch, so the models that do are loaded when one is first asked for.

@@ -20,7 +20,7 @@ from attn_course.attention.masked import (
     pair_mask,
     require_pairs,
     whole,
-    with_broken,
+    with_broken_values,
     without_gradient,
 )
 from attn_course.scoring import scaled_dot
@@ -126,7 +126,7 @@ def attend_by_scores(
     if all_finite(values):
         return _aligned(scores, values, align, mask)
     context, weights = _aligned(scores, whole(values), align, mask)
-    return with_broken(context, values, mask), weights
+    return with_broken_values(context, values, mask), weights
 
 
 def _aligned(
@@ -161,7 +161,7 @@ def _attend_apart(
     differentiable = score(whole(queries), whole(keys))
     scores = xp.where(xp.isfinite(true_scores), differentiable, true_scores)
     weights = align(xp.where(lost, xp.zeros_like(scores), scores), mask=mask)
-    context = with_broken(_average(weights, whole(values)), values, mask)
+    context = with_broken_values(_average(weights, whole(values)), values, mask)
     context = xp.where(lost, xp.full_like(context, nan), context)
     return context, xp.where(lost, true_weights, weights)
 

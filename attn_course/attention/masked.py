@@ -159,7 +159,7 @@ def seen_keys(mask: Array) -> Array:
     return mask if mask.ndim < 2 else xp.any(mask, axis=-2)
 
 
-def with_broken(context: Array, values: Array, mask: Array) -> Array:
+def with_broken_values(context: Array, values: Array, mask: Array) -> Array:
     """Return the context with inf and NaN where its query may attend to them.
 
     `context` `(..., q, d)` is an average in which the broken numbers of the values `(..., k, d)`

@@ -94,11 +94,13 @@ def corpus_bleu(
         r += min((len(reference) for reference in own), key=_closeness(len(candidate)))
         for order in range(1, n + 1):
             said = _ngrams(candidate, order)
-            wanted: Counter[tuple[str, ...]] = Counter()
-            for reference in own:
+            wanted = _ngrams(own[0], order)
+            for reference in own[1:]:
                 wanted |= _ngrams(reference, order)  # the union keeps the larger count
-            matches[order - 1] += (said & wanted).total()
-            totals[order - 1] += said.total()
+            matches[order - 1] += sum(
+                min(said[ngram], wanted[ngram]) for ngram in said.keys() & wanted.keys()
+            )
+            totals[order - 1] += max(0, len(candidate) - order + 1)
     precisions = _smoothed(matches, totals, smoothing, value)
     brevity_penalty = 1.0 if c >= r else exp(1 - r / c) if c else 0.0
     return Bleu(
@@ -144,8 +146,7 @@ def _smoothing_value(n: int, smoothing: str, value: float | None) -> float:
 
 
 def _ngrams(tokens: Tokens, order: int) -> Counter[tuple[str, ...]]:
-    starts = range(len(tokens) - order + 1)
-    return Counter(tuple(tokens[start : start + order]) for start in starts)
+    return Counter(zip(*(tokens[start:] for start in range(order)), strict=False))
 
 
 def _closeness(length: int) -> Any:

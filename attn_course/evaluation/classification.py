@@ -34,10 +34,7 @@ def confusion_matrix(
            [0, 1]])
     """
     true, guessed = _labels(truth, predicted)
-    order = _order(true, guessed, classes)
-    number = {label: place for place, label in enumerate(order)}
-    pairs = [number[t] * len(order) + number[g] for t, g in zip(true, guessed, strict=True)]
-    return np.bincount(pairs, minlength=len(order) ** 2).reshape(len(order), len(order))
+    return _counts(true, guessed, _order(true, guessed, classes))
 
 
 def accuracy(truth: Labels, predicted: Labels) -> float:
@@ -51,7 +48,7 @@ def accuracy(truth: Labels, predicted: Labels) -> float:
     (0.95, 0.0)
     """
     true, guessed = _labels(truth, predicted)
-    return sum(t == g for t, g in zip(true, guessed, strict=True)) / len(true)
+    return float(np.mean(true == guessed))
 
 
 def precision_recall_f1(
@@ -94,7 +91,7 @@ def precision_recall_f1(
         raise ValueError(f"zero_division must be between 0 and 1, but is {zero_division}.")
     true, guessed = _labels(truth, predicted)
     order = _order(true, guessed, classes)
-    counts = confusion_matrix(true, guessed, classes=order)
+    counts = _counts(true, guessed, order)
     hits, named, present = counts.diagonal(), counts.sum(axis=0), counts.sum(axis=1)
     if average == "binary":
         if len(order) > 2:
@@ -126,41 +123,58 @@ def _quotient(above: Any, below: Any, zero_division: float) -> np.ndarray:
     return np.where(below == 0, zero_division, above / np.where(below == 0, 1, below))
 
 
-def _labels(truth: Labels, predicted: Labels) -> tuple[list[Any], list[Any]]:
-    """Return both as lists of plain Python values."""
-    lists = []
-    for name, labels in {"truth": truth, "predicted": predicted}.items():
-        plain = labels.tolist() if hasattr(labels, "tolist") else labels
-        if isinstance(plain, str) or not isinstance(plain, Sequence):
-            raise ValueError(f"{name} must be a list of classes, but is {labels!r:.60}.")
-        for label in plain:
-            if not isinstance(label, int | str | np.integer):
-                raise ValueError(
-                    f"{name} must be one class for each example, an integer or a string, but holds "
-                    f"{label!r:.60}. From scores or probabilities take the argmax first."
-                )
-        lists.append(list(plain))
-    true, guessed = lists
+def _counts(true: np.ndarray, guessed: np.ndarray, order: list[Any]) -> np.ndarray:
+    if len(order) == 1:  # scikit-learn would warn
+        return np.array([[len(true)]])
+    from sklearn import metrics  # slow to load, and most of chapter 8 goes without
+
+    return metrics.confusion_matrix(true, guessed, labels=order)
+
+
+def _labels(truth: Labels, predicted: Labels) -> tuple[np.ndarray, np.ndarray]:
+    """Return both as arrays of integers or strings."""
+    (true, kinds_true), (guessed, kinds_guessed) = (
+        _checked(name, labels) for name, labels in {"truth": truth, "predicted": predicted}.items()
+    )
     if len(true) != len(guessed):
         raise ValueError(
             f"each example needs its prediction, but there are {len(true)} true classes and "
             f"{len(guessed)} predicted ones."
         )
-    if not true:
+    if not len(true):
         raise ValueError("there is nothing to score: truth and predicted are empty.")
+    if len(kinds_true | kinds_guessed) > 1:
+        raise ValueError(
+            "truth and predicted mix integers and strings, so no class of one is in the other."
+        )
     return true, guessed
 
 
-def _order(true: list[Any], guessed: list[Any], classes: Sequence[Any] | None) -> list[Any]:
+def _checked(name: str, labels: Labels) -> tuple[np.ndarray, set[bool]]:
+    """Return the labels as an array, and whether they are strings, integers, or both."""
+    if hasattr(labels, "dtype") and labels.ndim == 1:
+        array = np.asarray(labels)
+        if array.dtype.kind in "biuU":
+            return array, {array.dtype.kind == "U"}
+    plain = labels.tolist() if hasattr(labels, "tolist") else labels
+    if isinstance(plain, str) or not isinstance(plain, Sequence):
+        raise ValueError(f"{name} must be a list of classes, but is {labels!r:.60}.")
+    kinds = set(map(type, plain))  # a few, so the classes are looked at only if one is wrong
+    if not all(issubclass(kind, int | str | np.integer) for kind in kinds):
+        wrong = next(x for x in plain if not isinstance(x, int | str | np.integer))
+        raise ValueError(
+            f"{name} must be one class for each example, an integer or a string, but holds "
+            f"{wrong!r:.60}. From scores or probabilities take the argmax first."
+        )
+    return np.array(plain), {issubclass(kind, str) for kind in kinds}
+
+
+def _order(true: np.ndarray, guessed: np.ndarray, classes: Sequence[Any] | None) -> list[Any]:
     """Return the classes in the order asked for, or sorted."""
-    present = set(true) | set(guessed)
+    present = np.union1d(true, guessed).tolist()
     if classes is None:
-        if len({isinstance(label, str) for label in present}) > 1:
-            raise ValueError(
-                "truth and predicted mix integers and strings, so no class of one is in the other."
-            )
-        return sorted(present)
-    missing = present - set(classes)
+        return present
+    missing = set(present) - set(classes)
     if missing or len(set(classes)) != len(classes):
         raise ValueError(
             "classes must name every class that occurs, each once, but "

@@ -49,7 +49,9 @@ def ssim(
 ) -> float:
     r"""The mean of `ssim_map` over all windows (Wang et al., 2004): at most 1, and 1 iff equal.
 
-    It agrees with scikit-image, given `gaussian_weights=True, use_sample_covariance=False`.
+    It agrees with scikit-image, given `gaussian_weights=True, use_sample_covariance=False`, if the
+    windows are the same: scikit-image derives their size from sigma, 2 int(3.5 sigma + 0.5) + 1,
+    which is 11 for 1.5. For another `sigma` set `size` too.
 
     Where it misleads: it compares place by place, so a fine pattern that moves by one pixel, which
     nobody sees, is its own negative:
@@ -79,8 +81,9 @@ def ssim_map(
 
     where $\mu$, $\sigma^2$ and $\sigma_{xy}$ are mean, variance and covariance weighted by the
     window, $C_1 = (0.01 L)^2$ and $C_2 = (0.03 L)^2$ with L the `data_range`. The window is
-    "gaussian" of width `sigma`, or "uniform", and `size` pixels high and wide. Only windows that
-    lie whole inside the image count: `(..., h, w)` gives `(..., h - size + 1, w - size + 1)`.
+    "gaussian" with a standard deviation of `sigma` pixels, or "uniform", and `size` pixels high
+    and wide. Only windows that are wholly inside the image count: `(..., h, w)` gives
+    `(..., h - size + 1, w - size + 1)`.
     """
     require_choice("window", window, ("gaussian", "uniform"))
     if size < 1 or size % 2 == 0:

@@ -42,8 +42,9 @@ def meteor(
     counts. Words are compared as they come, so lower-case them first if case shall not matter.
     `stem` is Porter's (1980) unless you give another function from word to stem.
 
-    NLTK gives the same where no word repeats; where one does, it links from the end backwards and
-    not by the fewest crossings, see `link_words`.
+    NLTK gives the same for words in lower case of which none repeats, if both stem alike. Where a
+    word repeats, it links from the end backwards and not by the fewest crossings, see `link_words`.
+    Its stemmer is Porter's with extensions: "dying" becomes "die", Porter's own rules say "dy".
 
     An identical sentence of m words is one chunk, and scores $1 - 0.5 / m^3$, not 1:
 

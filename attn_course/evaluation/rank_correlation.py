@@ -5,10 +5,14 @@ gradients say (Jain & Wallace, 2019). Each row is compared by itself, which give
 behind the `mask` (True = counts) are left out. A row that can't be ranked gets NaN: average with
 `np.nanmean`, and say how many rows there were.
 
-Everything here is made of $s_{ij} = \mathrm{sign}(x_i - x_j)$, which is 0 for a tie.
+Both are sums over pairs of keys, but no pair is looked at: sorting is enough, so a row of k keys
+costs about $k \log k$.
 """
 
-from typing import Any
+from collections.abc import Callable
+from math import prod
+
+import numpy as np
 
 from attn_course._arrays import Array, namespace, require_choice, require_mask, shape
 
@@ -25,12 +29,7 @@ def spearman(one: Array, other: Array, mask: Array | None = None) -> Array:
     >>> float(spearman(np.array([0.1, 0.2, 0.7]), np.array([1.0, 3.0, 2.0])))
     0.5
     """
-    xp, signs_one, signs_other = _signs(one, other, mask)
-    # Half the sum of a key's signs is its rank less the mean rank.
-    rank_one, rank_other = xp.sum(signs_one, axis=-1), xp.sum(signs_other, axis=-1)
-    together = xp.sum(rank_one * rank_other, axis=-1)
-    alone = xp.sum(rank_one**2, axis=-1) * xp.sum(rank_other**2, axis=-1)
-    return _fraction(xp, together, xp.sqrt(alone))
+    return _by_row(_spearman, one, other, mask)
 
 
 def kendall(one: Array, other: Array, mask: Array | None = None, ties: str = "b") -> Array:
@@ -41,8 +40,7 @@ def kendall(one: Array, other: Array, mask: Array | None = None, ties: str = "b"
     - `ties="b"`: $\tau_b = (C - D) / \sqrt{(n_0 - n_1)(n_0 - n_2)}$, where $n_1$ and $n_2$ of the
       $n_0$ pairs are tied on one side. Against uniform weights it does not exist: NaN.
 
-    Without ties both are the same. NaN too for fewer than two keys. The signs of all pairs are
-    held at once, `(..., k, k)`.
+    Without ties both are the same. NaN too for fewer than two keys.
 
     >>> import numpy as np
     >>> weights, marks = np.array([0.5, 0.25, 0.25]), np.array([3.0, 2.0, 1.0])
@@ -50,55 +48,144 @@ def kendall(one: Array, other: Array, mask: Array | None = None, ties: str = "b"
     [0.667, 0.816]
     """
     require_choice("ties", ties, TIES)
-    xp, signs_one, signs_other = _signs(one, other, mask)
-    agreement = _over_pairs(xp, signs_one * signs_other)
-    if ties == "b":
-        untied = _over_pairs(xp, signs_one**2) * _over_pairs(xp, signs_other**2)
-        return _fraction(xp, agreement, xp.sqrt(untied))
-    n = xp.full_like(agreement, one.shape[-1])
-    if mask is not None:
-        n = xp.sum(xp.astype(xp.broadcast_to(mask, one.shape), agreement.dtype), axis=-1)
-    return _fraction(xp, agreement, n * (n - 1))
+    return _by_row(_kendall_a if ties == "a" else _kendall_b, one, other, mask)
 
 
-def _signs(one: Array, other: Array, mask: Array | None) -> tuple[Any, Array, Array]:
-    """Return the library, and for each map the signs of all pairs of keys, `(..., k, k)`."""
+def _by_row(
+    correlation: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray],
+    one: Array,
+    other: Array,
+    mask: Array | None,
+) -> Array:
+    """Return the correlation of each row, in the library of the maps.
+
+    `correlation` gets places `(rows, k)` of both maps and where they count.
+    """
     xp = namespace(one=one, other=other, mask=mask)
     if shape(one) != shape(other) or one.ndim == 0:
         raise ValueError(
             f"two maps are compared key by key, so they need one shape (..., k): "
             f"the first is {shape(one)}, the other {shape(other)}."
         )
+    *rows, k = shape(one)
     if mask is not None:
         require_mask(mask, one)
-    return xp, _signs_of(xp, one, mask), _signs_of(xp, other, mask)
+    counts = np.ones(k, dtype=bool) if mask is None else _in_memory(mask)
+    in_rows = np.broadcast_to(counts, (*rows, k)).reshape(prod(rows), k)
+    # Ranks have no gradient, and a sort costs the same everywhere: NumPy's will do.
+    x, y = (_in_memory(xp.astype(a, xp.float64)).reshape(prod(rows), k) for a in (one, other))
+    broken = ((np.isnan(x) | np.isnan(y)) & in_rows).any(axis=-1)
+    found = correlation(_places(x, in_rows), _places(y, in_rows), in_rows)
+    found = np.where(broken, np.nan, found).reshape(rows)
+    return xp.asarray(found, dtype=xp.float64, device=one.device)
 
 
-def _signs_of(xp: Any, numbers: Array, mask: Array | None) -> Array:
-    if not xp.isdtype(numbers.dtype, "real floating"):
-        numbers = xp.astype(numbers, xp.float64)
-    if mask is not None:
-        mask = xp.broadcast_to(mask, numbers.shape)
-        numbers = xp.where(mask, numbers, xp.zeros_like(numbers))
-    # Compared, not subtracted: two numbers may be different and their difference too small to tell.
-    above = numbers[..., :, None] > numbers[..., None, :]
-    below = numbers[..., :, None] < numbers[..., None, :]
-    signs = xp.astype(above, xp.float64) - xp.astype(below, xp.float64)
-    # NaN is neither above nor below: it would pass for a tie.
-    nan = xp.isnan(numbers)[..., :, None] | xp.isnan(numbers)[..., None, :]
-    signs = xp.where(nan, xp.full_like(signs, xp.nan), signs)
-    if mask is None:
-        return signs
-    return xp.where(mask[..., :, None] & mask[..., None, :], signs, xp.zeros_like(signs))
+def _in_memory(array: Array) -> np.ndarray:
+    """Return the numbers as NumPy's, from whatever device they are on."""
+    if hasattr(array, "detach"):
+        array = array.detach().cpu()
+    return np.asarray(array)
 
 
-def _over_pairs(xp: Any, numbers: Array) -> Array:
-    """Return the sum over all ordered pairs: twice that over pairs, above and below the line."""
-    return xp.sum(numbers, axis=(-2, -1))
+def _places(numbers: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return 0 for the smallest number of a row, 1 for the next, …; what doesn't count gets k.
+
+    Equal numbers have equal places. They are compared, not subtracted: two numbers may be
+    different and their difference too small to tell.
+    """
+    numbers = np.where(counts & ~np.isnan(numbers), numbers, 0.0)
+    order = np.argsort(numbers, axis=-1)
+    ordered = np.take_along_axis(numbers, order, axis=-1)
+    steps = np.zeros(numbers.shape, dtype=np.int64)
+    steps[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    places = np.empty_like(steps)
+    np.put_along_axis(places, order, np.cumsum(steps, axis=-1), axis=-1)
+    return np.where(counts, places, numbers.shape[-1])
 
 
-def _fraction(xp: Any, above: Array, below: Array) -> Array:
+def _at_places(places: np.ndarray) -> np.ndarray:
+    """Return how many keys of a row have each place 0, …, k: `(rows, k + 1)`."""
+    rows, k = places.shape
+    shifted = places + (k + 1) * np.arange(rows)[:, None]
+    return np.bincount(shifted.ravel(), minlength=rows * (k + 1)).reshape(rows, k + 1)
+
+
+def _spearman(one: np.ndarray, other: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    ranks = [_centred_ranks(places, counts) for places in (one, other)]
+    together = (ranks[0] * ranks[1]).sum(axis=-1)
+    alone = (ranks[0] ** 2).sum(axis=-1) * (ranks[1] ** 2).sum(axis=-1)
+    return _fraction(together, np.sqrt(alone))
+
+
+def _centred_ranks(places: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return each key's rank, the mean of its ties, less the mean rank; 0 if it doesn't count."""
+    at = _at_places(places)
+    middle = np.cumsum(at, axis=-1) - (at + 1) / 2  # of the ranks 0, 1, … that share a place
+    ranks = np.take_along_axis(middle, places, axis=-1)
+    mean_rank = (counts.sum(axis=-1, keepdims=True) - 1) / 2
+    return np.where(counts, ranks - mean_rank, 0.0)
+
+
+def _kendall_a(one: np.ndarray, other: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    return _fraction(_agreement(one, other, counts), _pairs(counts.sum(axis=-1)))
+
+
+def _kendall_b(one: np.ndarray, other: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    n_0 = _pairs(counts.sum(axis=-1))
+    untied_one, untied_other = (n_0 - _tied_pairs(places) for places in (one, other))
+    # Each root by itself: the product may be too large for a whole number.
+    return _fraction(_agreement(one, other, counts), np.sqrt(untied_one) * np.sqrt(untied_other))
+
+
+def _agreement(one: np.ndarray, other: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return C - D: pairs in the same order less pairs in opposite order.
+
+    Of all pairs, those tied somewhere are in neither order, and those in opposite order are what
+    is out of order in `other` once the keys are sorted by `one`.
+    """
+    k = counts.shape[-1]
+    both = np.where(counts, one * (k + 1) + other, (k + 1) ** 2)
+    both = np.sort(both, axis=-1)  # ties of `one` sorted by `other`: they are not out of order
+    new = np.ones(both.shape, dtype=bool)
+    new[:, 1:] = both[:, 1:] != both[:, :-1]
+    tied_in_both = _tied_pairs(np.where(both < (k + 1) ** 2, np.cumsum(new, axis=-1) - 1, k))
+    tied = _tied_pairs(one) + _tied_pairs(other) - tied_in_both
+    opposite = _out_of_order(np.where(both < (k + 1) ** 2, both % (k + 1), k))
+    return _pairs(counts.sum(axis=-1)) - tied - 2 * opposite
+
+
+def _pairs(n: np.ndarray) -> np.ndarray:
+    return n * (n - 1) // 2
+
+
+def _tied_pairs(places: np.ndarray) -> np.ndarray:
+    return _pairs(_at_places(places)[:, :-1]).sum(axis=-1)  # the last is for what doesn't count
+
+
+def _out_of_order(places: np.ndarray) -> np.ndarray:
+    """Return how many pairs of each row `(rows, k)` have the larger place first.
+
+    Bit by bit, from the highest: of two places that agree so far, the one with bit 1 is larger.
+    Keys that agree are kept together, in their order, so one sum over the row finds each 0 that
+    comes after a 1.
+    """
+    rows, k = places.shape
+    places = places.astype(np.min_scalar_type(k))  # NumPy sorts 16 bits in linear time
+    found = np.zeros(rows, dtype=np.int64)
+    for bit in reversed(range(k.bit_length())):
+        ones = (places >> bit & 1).astype(np.int64)
+        ones_before = np.cumsum(ones, axis=-1) - ones
+        agree = places >> bit >> 1
+        start = np.ones(places.shape, dtype=bool)
+        start[:, 1:] = agree[:, 1:] != agree[:, :-1]
+        of_others = np.maximum.accumulate(np.where(start, ones_before, 0), axis=-1)
+        found += ((ones_before - of_others) * (1 - ones)).sum(axis=-1)
+        if bit:
+            order = np.argsort(places >> bit, axis=-1, kind="stable")
+            places = np.take_along_axis(places, order, axis=-1)
+    return found
+
+
+def _fraction(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     exists = below != 0
-    return xp.where(
-        exists, above / xp.where(exists, below, xp.ones_like(below)), xp.full_like(above, xp.nan)
-    )
+    return np.where(exists, above / np.where(exists, below, 1), np.nan)

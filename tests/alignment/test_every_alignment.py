@@ -127,3 +127,41 @@ def test_a_mask_that_is_none_is_refused_by_every_alignment(name, mask, sentence)
 def test_a_bad_input_gets_a_sentence_that_helps(call, sentence):
     with pytest.raises(ValueError, match=re.escape(sentence)):
         call()
+
+
+def _warm(scores, mask, others):
+    return softmax(scores, mask, temperature=others[0, 0].exp())
+
+
+JUNK_BEHIND_A_MASK = {
+    "softmax": lambda scores, mask, others: softmax(scores, mask),
+    "softmax of a trained temperature": _warm,
+    "sparsemax": lambda scores, mask, others: alignment.sparsemax(scores, mask),
+    "entmax15": lambda scores, mask, others: alignment.entmax15(scores, mask),
+    "local_predictive": lambda scores, mask, others: alignment.local_predictive(
+        scores, 3 + others[:, 0], 2, mask
+    ),
+    "reinforced": lambda scores, mask, others: alignment.reinforced(scores, others[0] < 9, mask),
+    "expected_reward_gradient": lambda scores, mask, others: alignment.expected_reward_gradient(
+        scores, others, mask
+    ),
+    "optimal_baseline": lambda scores, mask, others: alignment.optimal_baseline(
+        scores[:2], others[:2], mask[:2]
+    ),
+}
+
+
+@pytest.mark.parametrize("junk", [torch.nan, torch.inf, -torch.inf])
+@pytest.mark.parametrize("align", JUNK_BEHIND_A_MASK.values(), ids=JUNK_BEHIND_A_MASK)
+def test_junk_behind_a_mask_changes_no_weight_and_no_gradient(align, junk):
+    mask = torch.tensor([[True] * 5 + [False] * 2, [True] * 4 + [False] * 3, [False] * 7])
+
+    def answers(filling):
+        scores, others = torch.randn(2, 3, 7, generator=torch.Generator().manual_seed(0)).double()
+        arrays = [x.where(mask, filling).requires_grad_() for x in (scores, others)]
+        weights = align(arrays[0], mask, arrays[1])
+        gradients = torch.autograd.grad(weights.square().sum(), arrays, allow_unused=True)
+        return weights, *(g for g in gradients if g is not None)
+
+    for found, wanted in zip(answers(junk), answers(0.0), strict=True):
+        torch.testing.assert_close(found, wanted)

@@ -1,11 +1,15 @@
 """Hard alignment against its definition in loops, and properties P2.9–P2.11."""
 
+from importlib import import_module
+
+import array_api_strict
 import numpy as np
 import pytest
 import torch
 
 from attn_course import alignment
 from attn_course.alignment import softmax
+from attn_course.alignment.hard import uniform_draws
 from attn_course.definitions import alignment as definition
 
 
@@ -161,3 +165,35 @@ def test_temperature_towards_zero_is_the_best_key():
 def test_a_generator_of_another_library_is_refused(scores, rng, wanted):
     with pytest.raises(ValueError, match=wanted):
         alignment.hard(scores, rng)
+
+
+def test_hard_and_select_draw_the_same_in_every_library():
+    scores = np.random.default_rng(0).normal(size=(13, 7, 5)).astype(np.float32)
+    mask = np.random.default_rng(1).random((13, 7, 5)) < 0.7
+    strict = array_api_strict.asarray
+    drawn = alignment.hard(strict(scores), np.random.default_rng(2), strict(mask))
+    wanted = alignment.hard(scores, np.random.default_rng(2), mask)
+    np.testing.assert_array_equal(np.asarray(drawn), wanted)
+    probabilities = softmax(scores)
+    selected = alignment.select(strict(probabilities), np.random.default_rng(3))
+    wanted = alignment.select(probabilities, np.random.default_rng(3))
+    np.testing.assert_array_equal(np.asarray(selected), wanted)
+
+
+def test_a_library_of_single_precision_gets_draws_below_1(monkeypatch):
+    class Single:
+        """An array library whose numbers are single precision unless asked, as JAX's are."""
+
+        @staticmethod
+        def asarray(numbers, device=None):
+            return np.asarray(numbers, dtype=np.float32)
+
+    class AlmostOne(np.random.Generator):
+        def random(self, size, dtype=np.float64):
+            return np.full(size, np.nextafter(dtype(1), dtype(0)), dtype=dtype)
+
+    module = import_module("attn_course.alignment.hard")  # its name is also the function's
+    monkeypatch.setattr(module, "namespace", lambda **_: Single)
+    draws = uniform_draws(AlmostOne(np.random.PCG64(0)), np.ones((3, 2), dtype=np.float32))
+    assert draws.dtype == np.float32
+    assert (draws < 1).all()

@@ -144,3 +144,9 @@ def test_where_f1_misleads_it_depends_on_which_class_is_called_positive():
 def test_a_bad_input_gets_a_sentence_that_helps(call, sentence):
     with pytest.raises(ValueError, match=re.escape(sentence)):
         call()
+
+
+@pytest.mark.parametrize("labels", [["cat"] * 3, [7, 7], np.array([1]), torch.tensor([0, 0])])
+def test_a_single_class_is_its_own_matrix_and_nothing_warns(labels):
+    assert confusion_matrix(labels, labels).tolist() == [[len(labels)]]
+    assert accuracy(labels, labels) == 1.0

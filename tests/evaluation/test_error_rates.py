@@ -1,6 +1,8 @@
 """Error rates against jiwer and their definition in loops."""
 
+import random
 import re
+import tracemalloc
 from itertools import permutations
 
 import jiwer
@@ -149,3 +151,23 @@ def test_a_bad_input_gets_a_sentence_that_helps(rate, references, hypotheses, se
     if sentence.startswith("references[0]"):
         with pytest.raises(ValueError, match="reference must be a list of words"):
             edit_alignment(*references, *hypotheses)
+
+
+@given(
+    st.lists(st.sampled_from("abcd"), max_size=80), st.lists(st.sampled_from("abcde"), max_size=80)
+)
+def test_the_rate_counts_the_edits_of_the_alignment(reference, hypothesis):
+    reference = ["z", *reference]
+    edits = edit_alignment(reference, hypothesis).errors
+    assert word_error_rate([reference], [hypothesis]) == edits / len(reference)
+    assert word_error_rate([["z"], []], [["z"], hypothesis]) == len(hypothesis)
+
+
+def test_a_rate_needs_no_table_of_all_pairs_of_words():
+    rng = random.Random(0)
+    said, heard = (rng.choices("abcdefgh", k=1600) for _ in range(2))
+    tracemalloc.start()
+    word_error_rate([said], [heard])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 200 * 1600

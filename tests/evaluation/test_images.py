@@ -148,3 +148,13 @@ IMAGE = np.ones((H, W))
 def test_a_bad_input_gets_a_sentence_that_helps(call, sentence):
     with pytest.raises(ValueError, match=re.escape(sentence)):
         call()
+
+
+def test_another_sigma_agrees_with_scikit_image_if_the_size_is_the_one_it_derives():
+    image, other = two_images()
+    options = dict(data_range=255, gaussian_weights=True, use_sample_covariance=False)
+    wanted = structural_similarity(image, other, sigma=2.0, **options)
+    size = 2 * int(3.5 * 2.0 + 0.5) + 1
+    assert ssim(image, other, data_range=255, sigma=2.0, size=size) == pytest.approx(wanted)
+    assert ssim(image, other, data_range=255, sigma=2.0) != pytest.approx(wanted, abs=1e-6)
+    assert "2 int(3.5 sigma + 0.5) + 1" in ssim.__doc__

@@ -190,3 +190,8 @@ def test_where_meteor_misleads_the_opposite_beats_the_same_said_in_another_order
 def test_a_bad_input_gets_a_sentence_that_helps(call, sentence):
     with pytest.raises(ValueError, match=re.escape(sentence)):
         call()
+
+
+def test_porter_and_nltk_own_stemmer_differ_where_the_docstring_says():
+    assert (porter()("dying"), PorterStemmer().stem("dying")) == ("dy", "die")
+    assert 'dying" becomes "die"' in meteor.__doc__

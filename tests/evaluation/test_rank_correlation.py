@@ -1,6 +1,7 @@
 """Spearman and Kendall, row by row, with SciPy as the oracle."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -117,3 +118,29 @@ def test_maps_of_different_shapes_are_refused():
         spearman(np.ones((2, 3)), np.ones(3))
     with pytest.raises(ValueError, match="ties must be one of a, b"):
         kendall(np.ones(3), np.ones(3), ties="c")
+
+
+@pytest.mark.parametrize("choices", [10**6, 40, 2])  # few ties, many, hardly anything else
+def test_long_maps_agree_with_scipy_in_memory_that_grows_with_their_length(choices):
+    rng = np.random.default_rng(0)
+    k = 3001
+    one, other = rng.integers(choices, size=(2, k)).astype(float)
+    other += one * (rng.random(k) < 0.5)
+    spearman(one[:3], other[:3])  # what is loaded once
+    tracemalloc.start()
+    found = [spearman(one, other), kendall(one, other)]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 500 * k
+    wanted = [spearmanr(one, other).statistic, kendalltau(one, other).statistic]
+    np.testing.assert_allclose(found, wanted)
+
+
+@given(one=tied, other=untied, mask=masks)
+def test_a_masked_key_is_a_key_that_is_not_there(one, other, mask):
+    for correlation in (spearman, kendall, lambda *maps: kendall(*maps, ties="a")):
+        found = correlation(one, other, mask)
+        for at in np.ndindex(B, Q):
+            there = mask[at]
+            wanted = correlation(one[at][there], other[at][there])
+            np.testing.assert_allclose(found[at], wanted)
