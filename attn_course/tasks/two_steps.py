@@ -10,6 +10,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from attn_course.queries import MultiHopAttention
+from attn_course.tasks.readers import Seen, all_pairs, reader_arms
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, as_tensor
 
 
@@ -18,6 +19,11 @@ class TwoSteps(Task):
 
     name = "two_steps"
     question = "If a leads to b, and b to a number: to which number does a lead in the end?"
+    claim = (
+        "The second look depends on what the first has found, so one hop fails. A reader without "
+        "attention has to be shown every pair of facts."
+    )
+    no_readers = "they are built, but the stated table has not trained them yet"
     steps = 800
     chains, symbols, answers = 4, 12, 12
 
@@ -61,11 +67,16 @@ class TwoSteps(Task):
         return {
             "2 hops": Arm(partial(self.model, 2), 1e-2),
             "1 hop": Arm(partial(self.model, 1), 1e-2),
+            **reader_arms(self, partial(self.model, 2), self.see),
         }
+
+    def see(self, facts: Tensor, question: Tensor) -> Seen:
+        """Return every fact beside every other, with the question for each pair."""
+        return Seen(all_pairs(facts, facts), question)
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Two hops against one."""
+        """Two hops against one, and against readers."""
         return (Comparison("2 hops", "1 hop"),)
 
     def words(self, examples: Examples, place: int) -> dict[str, tuple[list[str], list[str]]]:
