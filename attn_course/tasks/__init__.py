@@ -56,6 +56,7 @@ _TASKS = {
     "telling_sentence": ("TellingSentence",),
     "uneven_embeddings": ("UnevenEmbeddings",),
     "two_facts": ("TwoFacts",),
+    "two_means": ("TwoMeans",),
     "two_steps": ("TwoSteps",),
     "triggers": ("Triggers",),
     "ratings": ("Ratings",),

@@ -31,8 +31,8 @@ class TwoFacts(Task):
     question = "Which value has the first role asked for, and which the second?"
     claim = (
         "Two heads do with a linear output what one head does with a hidden layer behind it, and "
-        "what a reader does that compares the question with every fact and has four times the "
-        "parameters."
+        "what a reader with four times the parameters does that compares the question with every "
+        "fact. `two_means` asks for numbers, and needs the second head."
     )
     metric = "both right"
     learning_rates = (1.5e-3, 5e-3, 1.5e-2)

@@ -41,7 +41,22 @@ def test_a_class_is_as_probable_as_the_mean_rating_of_its_tokens():
             assert examples.targets[row, one] == pytest.approx(wanted.item(), abs=1e-5)
 
 
-@pytest.mark.parametrize("name", ["means_by_feature", "ratings"])
+def test_the_answers_are_the_means_of_the_two_kinds_in_the_order_asked():
+    task, examples = drawn("two_means")
+    tokens, mask = examples.inputs["tokens"], examples.inputs["mask"][:, 0]
+    asked = examples.inputs["question"].reshape(NUMBER, 2, task.asked).argmax(dim=-1)
+    assert (asked[:, 0] != asked[:, 1]).all()
+    assert asked.max() < task.kinds - 1  # the last kind is never asked for
+    for row in range(5):
+        kinds = tokens[row, :, : task.kinds].argmax(dim=-1)
+        for place, name in enumerate(("first kind", "second kind")):
+            chosen = (kinds == asked[row, place]) & mask[row]
+            wanted = tokens[row, chosen, -1].mean()
+            assert examples.targets[row, 0, place] == pytest.approx(wanted.item(), abs=1e-5)
+            assert (examples.right[name][row, 0] == chosen).all()
+
+
+@pytest.mark.parametrize("name", ["means_by_feature", "ratings", "two_means"])
 def test_an_answer_counts_only_if_all_its_parts_are_near(name):
     task, examples = drawn(name)
     targets = examples.targets.clone()
@@ -57,6 +72,7 @@ def test_an_answer_counts_only_if_all_its_parts_are_near(name):
     [
         ("means_by_feature", "multi", ("single", "max pooling, 4 × parameters")),
         ("ratings", "capsules", ("one query", "max pooling, 4 × parameters")),
+        ("two_means", "2 heads", ("1 head, hidden layer", "max pooling, 4 × parameters")),
     ],
 )
 def test_a_short_training_already_tells_them_apart(name, mechanism, rivals):
