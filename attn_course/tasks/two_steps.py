@@ -10,7 +10,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from attn_course.queries import MultiHopAttention
-from attn_course.tasks.readers import Seen, all_pairs, reader_arms
+from attn_course.tasks.readers import Seen, all_pairs, reader_arms, reader_comparisons
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, as_tensor
 
 
@@ -20,10 +20,10 @@ class TwoSteps(Task):
     name = "two_steps"
     question = "If a leads to b, and b to a number: to which number does a lead in the end?"
     claim = (
-        "The second look depends on what the first has found, so one hop fails. A reader without "
-        "attention has to be shown every pair of facts."
+        "The second look depends on what the first has found, so one hop fails. So do readers "
+        "without attention, though they see every pair of facts; only max pooling with four times "
+        "the parameters solves the task, and from one seed of five."
     )
-    no_readers = "they are built, but the stated table has not trained them yet"
     steps = 800
     chains, symbols, answers = 4, 12, 12
 
@@ -77,7 +77,7 @@ class TwoSteps(Task):
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
         """Two hops against one, and against readers."""
-        return (Comparison("2 hops", "1 hop"),)
+        return (Comparison("2 hops", "1 hop"), *reader_comparisons("2 hops"))
 
     def words(self, examples: Examples, place: int) -> dict[str, tuple[list[str], list[str]]]:
         """Return facts such as "c→f" or "f→7", and the question "c?"."""
