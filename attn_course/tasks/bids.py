@@ -12,12 +12,13 @@ any sampling.
 """
 
 from copy import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from torch import Tensor
 
 from attn_course.alignment import softmax, sparsemax
+from attn_course.tasks.readers import RATES, reader_arms, reader_comparisons
 from attn_course.tasks.task import Arm, Comparison, Examples
 from attn_course.tasks.votes import KINDS, Votes
 
@@ -32,6 +33,15 @@ class Bids(Votes):
 
     name = "bids"
     question = "What is the mean bid of the members, in a crowd larger than any seen in training?"
+    claim = (
+        "Needs exact zeros: they solve crowds of a thousand from every seed, softmax from some, "
+        "and readers without attention, which divide by all there are, from none. Sparsemax has "
+        "zeros too and ties, so the claim is about zeros, not about REINFORCE."
+    )
+    reader_settings: ClassVar = {
+        "mean": ("plain", 2e-2, RATES),
+        "max": ("deep", 2e-3, RATES),
+    }
     metric = "answers within 0.05"
     learning_rates = (6e-3, 2e-2, 6e-2)
     tested_sizes = (1000, 2000)
@@ -65,7 +75,8 @@ class Bids(Votes):
             "reinforced": Arm(self.reinforced, 6e-3, self.policy_gradient),
             "soft": Arm(lambda: self.scored(softmax), 6e-2),
             "sparsemax": Arm(lambda: self.scored(sparsemax), 6e-3),
-            "uniform": Arm(self.uniform, 6e-2),
+            "uniform": Arm(self.uniform, 6e-2, attends=False),
+            **reader_arms(self, self.reinforced, self.see),
         }
 
     @property
@@ -84,6 +95,7 @@ class Bids(Votes):
                 "sparsemax",
                 "ties with sparsemax, which has exact zeros too, and a gradient without sampling",
             ),
+            *reader_comparisons("reinforced"),
         )
 
     def vote_of(self, token: Tensor) -> str:

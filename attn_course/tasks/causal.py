@@ -30,6 +30,8 @@ class NextToken(Task):
 
     name = "next_token"
     question = "Which symbol comes next, where p counters take turns and each counts on by one?"
+    claim = "The causal mask keeps the model from copying what it will not have when it generates."
+    no_readers = "the question is what a mask does for attention; `key_lookup` has the readers"
     metric = "accuracy of generated symbols"
     steps = 800
     n, symbols = 16, 8  # positions that predict; the last one's answer stands nowhere

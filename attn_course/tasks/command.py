@@ -62,7 +62,7 @@ def carry_out(arguments: argparse.Namespace) -> int:
     log = None if arguments.fresh else LOG
     # Lines about progress go to the standard error, the table alone to the standard output.
     rows = run(tasks, seeds, jobs, log, progress=True)
-    print(json.dumps(as_json(rows), indent=1) if arguments.json else as_text(rows))
+    print(json.dumps(as_json(rows), indent=1) if arguments.json else as_text(rows, tasks))
     if arguments.save:
         save(arguments.save, rows)
         print(_("Saved to {path}.").format(path=arguments.save), file=sys.stderr)
@@ -129,6 +129,7 @@ def save(path: Path, rows: Sequence[Row]) -> None:
         "threads": 1,
         "versions": versions_here(),
         "code": _code(before.get("code", {}), [all_tasks()[name] for name in renewed]),
+        "tasks": {name: about(task) for name, task in all_tasks().items()},
         "rows": sorted(both, key=lambda row: place[row["task"]]),  # stable: comparisons in order
     }
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -137,6 +138,16 @@ def save(path: Path, rows: Sequence[Row]) -> None:
 
 def _write(path: Path, record: Mapping[str, Any]) -> None:
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def about(task: Task) -> dict[str, Any]:
+    """Return what the table says of a task as a whole."""
+    return {
+        "question": task.question,
+        "claim": task.claim,
+        "solved_at": task.solved_at,
+        "no_readers": task.no_readers,
+    }
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -177,6 +188,6 @@ def _tune(tasks: Sequence[Task]) -> int:
 def _tuned(task: Task, arm: str, scores: Mapping[float, float], used: float) -> str:
     shown = "  ".join(f"{rate:g}: {score:.4f}" for rate, score in scores.items())
     line = f"{task.name:24} {arm:28} {shown}  " + _("used: {rate:g}").format(rate=used)
-    _lowest, middle, _highest = sorted(scores)
-    at_edge = scores[best_rate(task, scores)] != scores[middle]
+    inner = [scores[rate] for rate in sorted(scores)[1:-1]]
+    at_edge = len(scores) > 1 and scores[best_rate(task, scores)] not in inner
     return line + (_("  at an edge: a rate beyond may be better") if at_edge else "")

@@ -16,6 +16,7 @@ from attn_course.dimensionality import attend_multi
 from attn_course.general_attention.singular import FeatureScore
 from attn_course.learned_scores import make_score
 from attn_course.tasks.parts import SplitAttention, UniformScore
+from attn_course.tasks.readers import Seen, reader_arms, reader_comparisons
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, Weights, as_tensor
 
 
@@ -24,6 +25,11 @@ class FeaturePlaces(Task):
 
     name = "feature_places"
     question = "Which four features has the answer, if each is told by the token of another role?"
+    claim = (
+        "One weight per token can't serve four places: a statement about two forms of attention, "
+        "not about the need for attention. Readers with four times the parameters do as well. "
+        "`means_by_feature` asks for numbers, and needs the weights."
+    )
     n, roles, groups, options = 8, 12, 4, 4
 
     def examples(self, split: Split, number: int, rng: np.random.Generator) -> Examples:
@@ -64,6 +70,14 @@ class FeaturePlaces(Task):
         """Return the model with one weight a token."""
         return self.model(SplitAttention(self.roles, make_score("additive", 1, self.roles, d_w)))
 
+    def uniform(self) -> TaskModel:
+        """Return the model with equal weights."""
+        return self.model(SplitAttention(self.roles, UniformScore()))
+
+    def see(self, inputs: Tensor, query_inputs: Tensor) -> Seen:
+        """Return the tokens as a reader without attention sees them: the question never varies."""
+        return Seen(inputs)
+
     @property
     def arms(self) -> dict[str, Arm]:
         """Weights by feature, weights by token (narrow, and with as many parameters), equal."""
@@ -71,7 +85,8 @@ class FeaturePlaces(Task):
             "multi": Arm(self.multi, 3e-3),
             "single": Arm(self.single, 3e-3),
             "single, as many parameters": Arm(partial(self.single, 32), 3e-3),
-            "uniform": Arm(lambda: self.model(SplitAttention(self.roles, UniformScore())), 3e-3),
+            "uniform": Arm(self.uniform, 3e-3, attends=False),
+            **reader_arms(self, self.multi, self.see),
         }
 
     @property
@@ -81,6 +96,7 @@ class FeaturePlaces(Task):
             Comparison("multi", "single"),
             Comparison("multi", "single, as many parameters"),
             Comparison("multi", "uniform"),
+            *reader_comparisons("multi"),
         )
 
     def named_weights(self, weights: Weights) -> dict[str, Tensor]:

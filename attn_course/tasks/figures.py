@@ -29,6 +29,8 @@ def attention_figure(task: Task, trained: Sequence[Trained], place: int = 0) -> 
     for one in trained:
         with torch.no_grad():
             _predictions, weights = one.model(**example.inputs)
+        if weights is None:
+            continue  # a reader without attention has no map
         for name, found in task.named_weights(weights).items():
             # An arm without this map (its ablation has another shape) is not shown there.
             if name in maps and found.shape[-2:] == example.right[name].shape[-2:]:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from attn_course.graphs import GAT, GATv2
+from attn_course.tasks.readers import Seen, reader_arms, reader_comparisons
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, as_tensor
 
 
@@ -21,6 +22,10 @@ class GraphLookup(Task):
 
     name = "graph_lookup"
     question = "Which of its neighbours has the same key as this node, and what is its value?"
+    claim = (
+        "GATv2 ranks the neighbours for each node, GAT ranks them once for all. A reader that "
+        "compares every node with every neighbour is a graph layer too, with another aggregation."
+    )
     steps = 300
     n, symbols, classes = 8, 10, 8
     d_head = 32
@@ -51,12 +56,21 @@ class GraphLookup(Task):
             "GATv2": Arm(partial(self.model, GATv2, self.d_head), 3e-3),
             "GAT": Arm(partial(self.model, GAT, self.d_head), 3e-2),
             "GAT, as many parameters": Arm(partial(self.model, GAT, 2 * self.d_head), 1e-2),
+            **reader_arms(self, partial(self.model, GATv2, self.d_head), self.see),
         }
+
+    def see(self, nodes: Tensor) -> Seen:
+        """Return the neighbours, with the key of every node that asks for each."""
+        return Seen(nodes[:, self.n :], nodes[:, : self.n, : self.symbols])
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """A ranking of one's own against one for all."""
-        return (Comparison("GATv2", "GAT"), Comparison("GATv2", "GAT, as many parameters"))
+        """A ranking of one's own against one for all, and against readers."""
+        return (
+            Comparison("GATv2", "GAT"),
+            Comparison("GATv2", "GAT, as many parameters"),
+            *reader_comparisons("GATv2"),
+        )
 
     def words(self, examples: Examples, place: int) -> dict[str, tuple[list[str], list[str]]]:
         """Return what is asked, such as "c?", and what neighbours say, such as "c=5"."""

@@ -20,6 +20,7 @@ from attn_course.attention import Align, AttentionModel, TaskModel
 from attn_course.evaluation.ablation import uniform_weights
 from attn_course.scoring import dot
 from attn_course.tasks.parts import filled
+from attn_course.tasks.readers import Seen, reader_arms, reader_comparisons
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, as_tensor
 
 
@@ -40,6 +41,10 @@ class TellingWord(Task):
 
     name = "telling_word"
     question = "Which class does the one word of the telling role name?"
+    claim = (
+        "Learned weights are needed if everything else is linear. A reader with a hidden layer per "
+        "word does as well: it silences the words of other roles before they are pooled."
+    )
     steps = 400
     batch_size = 64
     shortest, longest = 8, 12
@@ -92,13 +97,18 @@ class TellingWord(Task):
         """Learned weights, and equal ones; both have the same parameters."""
         return {
             "soft": Arm(partial(self.model, softmax), 1e-2),
-            "uniform": Arm(partial(self.model, uniform_weights), 1e-2),
+            "uniform": Arm(partial(self.model, uniform_weights), 1e-2, attends=False),
+            **reader_arms(self, partial(self.model, softmax), self.see),
         }
+
+    def see(self, inputs: Tensor, mask: Tensor) -> Seen:
+        """Return the words as a reader without attention sees them."""
+        return Seen(inputs, mask=mask)
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
         """Learned weights against equal ones."""
-        return (Comparison("soft", "uniform"),)
+        return (Comparison("soft", "uniform"), *reader_comparisons("soft"))
 
 
 class MajorityOfWords(TellingWord):
@@ -106,6 +116,8 @@ class MajorityOfWords(TellingWord):
 
     name = "majority_of_words"
     question = "Which class do most of the words name?"
+    claim = "No attention is needed: equal weights are the right ones."
+    no_readers = "the variant `uniform` is one: a plain mean solves the task"
     share_of_fillers = 0.0
     filler = 1  # the role of words that name no class; those that do have role 0
 
@@ -138,6 +150,7 @@ class MajorityAmongFillers(MajorityOfWords):
 
     name = "majority_among_fillers"
     question = "Which class do most of the words name, if some name none?"
+    claim = "No attention is needed, and a map can look right all the same."
     share_of_fillers = 1 / 3
 
     @property

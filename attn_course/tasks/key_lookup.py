@@ -6,13 +6,15 @@ queries and keys live in different spaces, and a score without parameters has no
 """
 
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
-from torch import nn
+from torch import Tensor, nn
 
 from attn_course.attention import TaskModel
 from attn_course.learned_scores import make_score
 from attn_course.tasks.parts import SplitAttention, UniformScore
+from attn_course.tasks.readers import Seen, reader_arms, reader_comparisons
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, as_tensor
 
 
@@ -21,7 +23,13 @@ class KeyLookup(Task):
 
     name = "key_lookup"
     question = "Which value stands under the key that the query repeats, with a little noise?"
+    claim = (
+        "The dot product finds the key with no parameter of its own. A reader that compares the "
+        "question with every token learns the same from thousands of parameters: its hidden layers "
+        "compute a score, and only the softmax is missing."
+    )
     n, d, classes = 8, 16, 8
+    reader_sizes: ClassVar[tuple[int, ...]] = (1, 4, 60)  # the dot product itself has none
     noise = 0.3
 
     def examples(self, split: Split, number: int, rng: np.random.Generator) -> Examples:
@@ -58,18 +66,26 @@ class KeyLookup(Task):
         """Return the model with the score of that name."""
         return self.model(make_score(kind, self.d, self.d))
 
+    def see(self, inputs: Tensor, query_inputs: Tensor) -> Seen:
+        """Return the tokens, with the query for each."""
+        return Seen(inputs, query_inputs)
+
     @property
     def arms(self) -> dict[str, Arm]:
         """A score each, and no score at all."""
         return {
             "dot": Arm(partial(self.with_score, "dot"), 1e-2),
-            "uniform": Arm(lambda: self.model(UniformScore()), 1e-2),
+            "uniform": Arm(lambda: self.model(UniformScore()), 1e-2, attends=False),
+            **reader_arms(self, partial(self.with_score, "dot"), self.see, sizes=self.reader_sizes),
         }
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """A score against none."""
-        return (Comparison("dot", "uniform"),)
+        """A score against none, and against readers."""
+        return (
+            Comparison("dot", "uniform"),
+            *reader_comparisons("dot", self.reader_sizes),
+        )
 
 
 class KeyLookupElsewhere(KeyLookup):
@@ -77,6 +93,11 @@ class KeyLookupElsewhere(KeyLookup):
 
     name = "key_lookup_elsewhere"
     question = "Which value stands under the key asked for, if queries have a space of their own?"
+
+    claim = (
+        "A learned score finds the shift, a fixed one can't. A reader that compares the question "
+        "with every token finds it too."
+    )
 
     def seen(self, asked: np.ndarray) -> np.ndarray:
         """Return the key, shifted cyclically.
@@ -93,6 +114,7 @@ class KeyLookupElsewhere(KeyLookup):
             "general": Arm(partial(self.with_score, "general"), 1e-2),
             "additive": Arm(self.additive, 1e-2),
             "dot": Arm(partial(self.with_score, "dot"), 1e-2),
+            **reader_arms(self, self.additive, self.see),
         }
 
     def additive(self) -> TaskModel:
@@ -101,5 +123,9 @@ class KeyLookupElsewhere(KeyLookup):
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Both learned scores against the dot product."""
-        return (Comparison("general", "dot"), Comparison("additive", "dot"))
+        """Both learned scores against the dot product, and the larger one against readers."""
+        return (
+            Comparison("general", "dot"),
+            Comparison("additive", "dot"),
+            *reader_comparisons("additive"),
+        )

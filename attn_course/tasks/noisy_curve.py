@@ -4,9 +4,12 @@ An example is a cloud of noisy points and some places on the axis. The predictio
 weighted mean of the points (Nadaraya, 1964; Watson, 1964), nearer ones counting more; how much
 more, the trained bandwidth $1/w$ says. The ablation starts at $w = 0$, where all points count the
 same and the gradient is 0: it is average pooling, and stays so.
+
+The curve is smooth, so a polynomial fitted to the same points by least squares comes nearer to it.
+It is the rival that has no attention: it does not ask which points are near.
 """
 
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +31,13 @@ class NoisyCurve(Task):
 
     name = "noisy_curve"
     question = "How high is the curve at this place, to judge by 50 noisy points of it?"
+    claim = (
+        "Weights by distance beat the plain average. A polynomial fitted by least squares beats "
+        "both, because this curve is smooth; the weights need no such assumption, and have one "
+        "number to learn."
+    )
+    solved_at = 0.1
+    no_readers = "a regression has no classes to pool for; the rival is the polynomial"
     metric = "mean squared error"
     higher_is_better = False
     attention_metric = "weight on points within one noise of the true height"
@@ -72,16 +82,21 @@ class NoisyCurve(Task):
 
     @property
     def arms(self) -> dict[str, Arm]:
-        """The same regression, started at the bandwidth 1 and at none."""
+        """The same regression, started at the bandwidth 1 and at none, and a polynomial."""
         return {
             "Nadaraya–Watson": Arm(partial(KernelRegression, 1.0), 1e-1),
-            "average": Arm(partial(KernelRegression, 0.0), 1e-2),
+            "average": Arm(partial(KernelRegression, 0.0), 1e-2, attends=False),
+            # A fit in closed form: there is no learning rate, and every seed is the same.
+            "polynomial": Arm(lambda: PolynomialFit(best_degree()), 1e-2, attends=False),
         }
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Weights by distance against equal weights."""
-        return (Comparison("Nadaraya–Watson", "average"),)
+        """Weights by distance against equal weights, and against none."""
+        return (
+            Comparison("Nadaraya–Watson", "average"),
+            Comparison("Nadaraya–Watson", "polynomial", self.claim),
+        )
 
     def figure(self, *trained: "Trained", place: int = 0) -> "Figure":
         """Draw the points of one test example, the true curve, and what each arm makes of it."""
@@ -115,3 +130,33 @@ class KernelRegression(nn.Module):
         """Return predictions `(batch, q)` and weights `(batch, q, k)`."""
         weights = nadaraya_watson.weights(queries, keys, self.regression.w)
         return self.regression(queries, keys, values), weights
+
+
+class PolynomialFit(nn.Module):
+    """The polynomial of a degree that fits each example's points best: no attention at all."""
+
+    def __init__(self, degree: int) -> None:
+        super().__init__()
+        self.degree = degree
+
+    def forward(self, queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, None]:
+        """Return predictions `(batch, q)`; there are no weights."""
+        fit = torch.linalg.lstsq(self.powers(keys), values.double()[..., None]).solution
+        return (self.powers(queries) @ fit)[..., 0].to(values.dtype), None
+
+    def powers(self, places: Tensor) -> Tensor:
+        """Return the powers of places `(batch, n, degree + 1)`, from -1 to 1 for good numerics."""
+        centred = places.double() / 2.5 - 1
+        return centred[..., None] ** torch.arange(self.degree + 1)
+
+
+@cache
+def best_degree(most: int = 9) -> int:
+    """Return the degree with the smallest error on the validation examples."""
+    task = NoisyCurve()
+    examples = task.held_out("validation")
+    errors = [
+        task.score(PolynomialFit(degree)(**examples.inputs)[0], examples)
+        for degree in range(most + 1)
+    ]
+    return int(np.argmin(errors))

@@ -23,6 +23,8 @@ class PaddedLookup(Task):
 
     name = "padded_lookup"
     question = "Which value stands under this key, in an example shorter than its buffer?"
+    claim = "The mask hides entries that nothing else could tell from real ones."
+    no_readers = "the question is what a mask does for attention; `key_lookup` has the readers"
     steps = 300
     n, shortest, symbols, classes = 12, 3, 16, 8
 
@@ -95,6 +97,8 @@ class ZeroPaddedLookup(PaddedLookup):
 
     name = "zero_padded_lookup"
     question = "Which value stands under this key, in an example padded with zeros?"
+
+    claim = "Where padding is zeros, a model learns to pass it over without a mask."
 
     def padded(self, entries: np.ndarray, real: np.ndarray) -> np.ndarray:
         """Return zeros for padding."""

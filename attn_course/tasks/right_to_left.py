@@ -18,6 +18,11 @@ class RightToLeft(Transliteration):
 
     name = "right_to_left"
     question = "Which letter is written at step t, if the source is read from its end?"
+    claim = (
+        "A predicted window can be at the other end of the word, one that moves with the step "
+        "can't; it pays on words longer than any of the training."
+    )
+    no_readers = "the question is which window fits; `transliteration` has the readers"
     backwards = True
     rates: ClassVar[dict[str, float]] = {"local-m": 2e-1, "local-p": 6e-2, "global": 2e-1}
 
@@ -40,6 +45,7 @@ class RightToLeftInRange(RightToLeft):
 
     name = "right_to_left_in_range"
     question = "Which letter is written at step t, from the end of a word as long as in training?"
+    claim = IN_RANGE
     tested_lengths = RightToLeft.trained_lengths
 
     @property

@@ -1,19 +1,26 @@
-r"""Scaled lookup: wide keys, and a softmax that is saturated before training begins.
+r"""Scaled lookup: what the scale of the dot product changes, and what it does not.
 
 Key lookup again, with learned maps $W_Q$, $W_K$ to width `d_k`. The entries of queries and keys
 have variance 1, so their dot product has variance `d_k`, and a softmax over such scores is nearly
-one-hot from the start, on keys picked by chance: hardly any gradient is left to correct it.
-Divided by $\sqrt{d_k}$ the scores have variance 1 at any width.
+one-hot from the start, on keys picked by chance. Divided by $\sqrt{d_k}$ the scores have variance 1
+at any width. `at_start` shows both before any training.
 
-Adam enlarges small gradients, so at its own best learning rate the unscaled model gets there all
-the same. `entropy_at_start` shows the saturation, and needs no training.
+Saturation does not mean that the gradient vanishes. The slope of the softmax does become small, but
+without the scale the factor $1/\sqrt{d_k}$ is missing in the chain rule as well, and the gradient
+that reaches $W_Q$ is **larger**, the more so the wider the keys. What the scale does is to make one
+learning rate fit all widths. At 256 entries and the best rate of each, both variants tie
+(`ScaledLookup`); at 1024 entries and a rate that is good for narrow keys, the scaled product is
+trained in 400 steps and the other is not (`ScaledLookupWide`). `accuracies` trains many seeds at
+once, to try other widths and rates.
 """
 
+from dataclasses import dataclass
 from functools import partial
 from math import sqrt
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from attn_course.attention import TaskModel
 from attn_course.learned_scores import make_score
@@ -28,6 +35,11 @@ class ScaledLookup(KeyLookup):
 
     name = "scaled_lookup"
     question = "Which of 16 keys is the noisy one asked for, after learned maps to 256 entries?"
+    claim = (
+        "At the best learning rate of each the two tie: the scale changes which rates work, as "
+        "`scaled_lookup_wide` shows."
+    )
+    no_readers = "the question is about two scores; `key_lookup` has the readers"
     steps = 400
     batch_size = 64
     n, d_k = 16, 256
@@ -54,10 +66,9 @@ class ScaledLookup(KeyLookup):
     def comparisons(self) -> tuple[Comparison, ...]:
         """Scaled against unscaled."""
         note = (
-            "Ties, each at its best learning rate: Adam makes up for small gradients, and a seed "
-            "that finds no way out of the start fails with the scale as without. The chapter on "
-            "scores tries two other rates from many starts: at 0.001 more of them fail without "
-            "the scale, at 0.03 they end less accurate."
+            "Each at its best learning rate. A seed that finds no way out of the start fails with "
+            "the scale as without; what the scale changes is which rates work, and for which "
+            "widths of keys."
         )
         return (Comparison("scaled_dot", "dot", note),)
 
@@ -66,6 +77,33 @@ class ScaledLookup(KeyLookup):
         values = examples.inputs["inputs"][place, :, self.d :].argmax(dim=-1).tolist()
         target = int(examples.targets[place, 0])
         return {"weights": ([f"? → {target}"], [str(value) for value in values])}
+
+
+class ScaledLookupWide(ScaledLookup):
+    """The same with very wide keys, at a learning rate that suits narrow ones."""
+
+    name = "scaled_lookup_wide"
+    question = "Which of 16 keys is asked for, after maps to 1024 entries, at one learning rate?"
+    claim = (
+        "One learning rate fits all widths: 0.03 trains the scaled product at 64, 256 and 1024 "
+        "entries, and the other at 64 only. With a tenth of the rate and three times the steps "
+        "the other gets there too."
+    )
+    d_k = 1024
+    first_seed = 10
+
+    @property
+    def arms(self) -> dict[str, Arm]:
+        """The dot product with its scale, and without, at the same rate: that is the question."""
+        return {
+            kind: Arm(partial(self.with_score, kind), 3e-2, tried=(3e-2,))
+            for kind in ("scaled_dot", "dot")
+        }
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """Scaled against unscaled."""
+        return (Comparison("scaled_dot", "dot", self.claim),)
 
 
 class WideKeys(nn.Module):
@@ -88,18 +126,89 @@ def wide_map(d: int, d_k: int) -> nn.Linear:
     return layer
 
 
-def entropy_at_start(kind: str, d_k: int, seed: int = 0, number: int = 500) -> float:
-    r"""Return the mean entropy $-\sum_l a_l \ln a_l$ of the weights before any training, in nats.
+@dataclass(frozen=True)
+class Start:
+    r"""What a model is like before any training, on average over examples.
 
-    Uniform weights over the 16 keys would have $\ln 16 \approx 2.77$, one-hot weights 0.
+    - `entropy` of the weights, $-\sum_l a_l \ln a_l$ in nats: $\ln 16 \approx 2.77$ for uniform
+      weights over 16 keys, 0 for one-hot ones.
+    - `slope` of the softmax, $\sum_l a_l (1 - a_l)$: how much the weights give way.
+    - `gradient`: the norm of the loss's gradient with respect to $W_Q$.
+    """
+
+    entropy: float
+    slope: float
+    gradient: float
+
+
+def at_start(kind: str, d_k: int, seed: int = 0, number: int = 500) -> Start:
+    """Return what a model with that score and that width is like before any training.
+
+    >>> narrow, wide = at_start("dot", 16), at_start("dot", 1024)
+    >>> wide.slope < narrow.slope and wide.gradient > narrow.gradient
+    True
+    """
+    task = ScaledLookup()
+    examples = task.examples("validation", number, task.rng("validation"))
+    with seeded(seed):
+        model = task.with_score(kind, d_k)
+    predictions, weights = model(**examples.inputs)
+    functional.cross_entropy(predictions[:, 0], examples.targets[:, 0]).backward()
+    a = weights.detach()
+    return Start(
+        float(torch.special.entr(a).sum(dim=-1).mean()),
+        float((a * (1 - a)).sum(dim=-1).mean()),
+        float(model.query_model.weight.grad.norm()),  # type: ignore[union-attr, operator]
+    )
+
+
+def entropy_at_start(kind: str, d_k: int, seed: int = 0, number: int = 500) -> float:
+    """Return the mean entropy of the weights before any training, in nats.
 
     >>> entropy_at_start("dot", 256) < 0.5 < 2 < entropy_at_start("scaled_dot", 256)
     True
     """
+    return at_start(kind, d_k, seed, number).entropy
+
+
+def accuracies(
+    kind: str,
+    d_k: int,
+    rate: float,
+    seeds: int = 20,
+    steps: int = 400,
+    output: Tensor | None = None,
+) -> Tensor:
+    """Return the test accuracy that training reaches from each of many seeds, `(seeds,)`.
+
+    All seeds are trained at once, which is much faster: they share the batches and nothing else.
+    `output` is where the output layer begins, such as the identity; without it, at random.
+    """
     task = ScaledLookup()
-    with seeded(seed), torch.no_grad():
-        model = task.with_score(kind, d_k)
-        _predictions, weights = model(
-            **task.examples("validation", number, task.rng("validation")).inputs
-        )
-    return float(torch.special.entr(weights).sum(dim=-1).mean())
+    scale = {"scaled_dot": 1 / sqrt(d_k), "dot": 1.0}[kind]
+    generator = torch.Generator().manual_seed(0)
+    maps = torch.randn((2, seeds, d_k, task.d), generator=generator) / sqrt(task.d)  # W_Q, W_K
+    maps.requires_grad_()
+    if output is None:
+        output = torch.rand(seeds, task.classes, task.classes, generator=generator) - 0.5
+    output = output.expand(seeds, -1, -1).clone().requires_grad_()
+    optimiser = torch.optim.Adam([maps, output], lr=rate)
+
+    def predictions(examples: Examples) -> Tensor:
+        keys, values = examples.inputs["inputs"].split([task.d, task.classes], -1)
+        W = scale * maps[0].mT @ maps[1]  # the score is q' W k
+        scores = torch.einsum("bi,sij,bkj->sbk", examples.inputs["query_inputs"][:, 0], W, keys)
+        return torch.einsum("sbk,bkv->sbv", scores.softmax(-1), values) @ output
+
+    rng = task.rng("train")
+    for _step in range(steps):
+        batch = task.examples("train", task.batch_size, rng)
+        logits, targets = predictions(batch).flatten(0, 1), batch.targets[:, 0].repeat(seeds)
+        # The sum over seeds: the gradient of each is what it would be alone.
+        loss = seeds * functional.cross_entropy(logits, targets)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    test = task.held_out()
+    with torch.no_grad():
+        return (predictions(test).argmax(-1) == test.targets[:, 0]).double().mean(-1)

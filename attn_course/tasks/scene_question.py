@@ -9,8 +9,10 @@ tell something.
 from functools import partial
 
 import numpy as np
+from torch import Tensor
 
 from attn_course.tasks.parts import filled
+from attn_course.tasks.readers import Seen, one_hot, reader_arms
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, as_tensor
 from attn_course.tasks.two_inputs import (
     CO_ATTENTION,
@@ -38,6 +40,12 @@ class SceneQuestion(Task):
 
     name = "scene_question"
     question = "Which size, material or pattern has the object of this shape and colour?"
+    claim = (
+        "Attention that knows the question finds the object, attention that does not can't. "
+        "Co-attention ties with attention from the question alone, and a reader that compares the "
+        "question with every object has no weights to show."
+    )
+    no_readers = "they are built, but the stated table has not trained them yet"
     learning_rates = (1e-3, 3e-3, 1e-2)
     steps = 800
     objects, words_asked = 8, 6  # at most
@@ -118,7 +126,14 @@ class SceneQuestion(Task):
             "question-guided": 1e-3,
             "question-blind": 1e-3,
         }
-        return {name: Arm(partial(self.model, layers[name]), rate) for name, rate in rates.items()}
+        arms = {name: Arm(partial(self.model, layers[name]), rate) for name, rate in rates.items()}
+        return arms | reader_arms(self, partial(self.model, layers["interactive"]), self.see)
+
+    def see(self, inputs_1: Tensor, inputs_2: Tensor, mask_1: Tensor, mask_2: Tensor) -> Seen:
+        """Return the objects, and for each of them which words the question has."""
+        words = one_hot(inputs_1, (len(WORDS),)) * mask_1[..., None]
+        objects = one_hot(inputs_2, (6, 6, *(VALUES for _name in PROPERTIES)))
+        return Seen(objects, words.sum(dim=1, keepdim=True), mask_2)
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:

@@ -12,6 +12,12 @@ import torch
 from torch import Tensor
 
 from attn_course.tasks.parts import filled
+from attn_course.tasks.readers import (
+    Seen,
+    all_pairs,
+    one_hot,
+    reader_arms,
+)
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, as_tensor
 from attn_course.tasks.two_inputs import (
     CO_ATTENTION,
@@ -33,6 +39,11 @@ class ShoppingList(Task):
 
     name = "shopping_list"
     question = "One article of the list is on the shelf: how many of it, and at which place?"
+    claim = (
+        "Each input has to ask the other: attention from one side finds one half of the answer. A "
+        "reader without attention has to be shown every pair of a line and a place."
+    )
+    no_readers = "they are built, but the stated table has not trained them yet"
     metric = "both right"
     learning_rates = (3e-3, 1e-2, 3e-2)
     steps = 600
@@ -99,7 +110,15 @@ class ShoppingList(Task):
             "list asks shelf": 1e-2,
             "shelf asks list": 1e-2,
         }
-        return {name: Arm(partial(self.model, layers[name]), rate) for name, rate in rates.items()}
+        arms = {name: Arm(partial(self.model, layers[name]), rate) for name, rate in rates.items()}
+        return arms | reader_arms(self, partial(self.model, layers["multi-grained"]), self.see)
+
+    def see(self, inputs_1: Tensor, inputs_2: Tensor, mask_1: Tensor, mask_2: Tensor) -> Seen:
+        """Return every line of the list beside every place on the shelf."""
+        sizes = (len(ARTICLES), self.classes)
+        both = mask_1[:, :, None] & mask_2[:, None, :]
+        pairs = all_pairs(one_hot(inputs_1, sizes), one_hot(inputs_2, sizes))
+        return Seen(pairs, mask=both.flatten(1))
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:

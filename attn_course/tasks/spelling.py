@@ -61,6 +61,11 @@ class Spelling(Task):
 
     name = "spelling"
     question = "Which letters has the word with this tag, one after the other?"
+    claim = "The word level is needed to choose, the character level to spell."
+    no_readers = (
+        "the question is what two levels of attention do; a reader would have to see every word "
+        "beside every character for every letter asked for"
+    )
     learning_rates = (3e-3, 1e-2, 3e-2)
     steps = 800
     batch_size = 64

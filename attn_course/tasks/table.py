@@ -19,6 +19,7 @@ from typing import Any
 from attn_course._progress import Progress
 from attn_course._sources import files_behind, fingerprint
 from attn_course.evaluation.paired import spread
+from attn_course.tasks import verdicts
 from attn_course.tasks.task import Comparison, Task
 from attn_course.translate import _
 
@@ -27,13 +28,11 @@ _NO_FIGURES_FROM = (
     *("attn_course.figures", "attn_course.tasks.figures"),
     *("attn_course._progress", "attn_course._extras", "attn_course.translate"),
 )
-_CLEAR = 3  # spreads between two means before one is said to win
-_MATTERS = 0.01  # and so much of the larger one at least
 _ROUNDING = 0.05  # of a stated figure: another processor rounds otherwise …
-_WILD = 0.25  # … and training may enlarge that, but to so much of the figure at most
-_APART = 0.5  # scores of two seeds: one training succeeded, the other failed
-# What a figure is of, the figure, and those stated that it is not near, each with its room.
-_Apart = tuple[str, float, list[tuple[float, float]]]
+_SPREADS = 3  # … and training may enlarge that to so many standard deviations …
+_WILD = 0.25  # … but to so much of the figure at most
+# What a figure is of, the figure in words, and what is stated instead.
+_Apart = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -58,13 +57,18 @@ class Run:
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison: the mechanism, its ablation, and how both did."""
+    """One comparison: the mechanism, its ablation or rival, and how both did.
+
+    `…_rate` is the learning rate that a model was trained with, and `…_tried` are those that it was
+    chosen from. `ablation_attends` is False for a reader without attention.
+    """
 
     task: str
     mechanism: str
     ablation: str
     metric: str
     higher_is_better: bool
+    solved_at: float
     seeds: list[int]
     mechanism_scores: list[float]
     ablation_scores: list[float]
@@ -74,6 +78,11 @@ class Row:
     ablation_sd: float | None
     mechanism_parameters: int
     ablation_parameters: int
+    mechanism_rate: float
+    ablation_rate: float
+    mechanism_tried: list[float]
+    ablation_tried: list[float]
+    ablation_attends: bool
     attention_metric: str
     attention_score: float
     attention_sd: float | None
@@ -88,39 +97,45 @@ class Row:
         return self.task, self.mechanism, self.ablation
 
     def __str__(self) -> str:
-        """Return the verdict, and below it mean and spread of both."""
+        """Return the verdict, and below it what was reached by each."""
         width = max(len(self.mechanism), len(self.ablation))
         return "\n".join(
             [
                 f"{self.task}: {self.mechanism} {self.verdict}",
-                f"   {self.mechanism:{width}}  {_figure(self.mechanism_mean, self.mechanism_sd)}",
-                f"   {self.ablation:{width}}  {_figure(self.ablation_mean, self.ablation_sd)}",
+                f"   {self.mechanism:{width}}  {self.mechanism_told}",
+                f"   {self.ablation:{width}}  {self.ablation_told}",
             ]
         )
 
     @property
     def verdict(self) -> str:
-        r"""What the figures say of the mechanism, held against its ablation seed by seed.
+        """What the scores over seeds say of the mechanism: see `verdicts`."""
+        return verdicts.verdict(
+            self.mechanism_scores, self.ablation_scores, self.solved_at, self.higher_is_better
+        )
 
-        - "ties": the means differ by at most a hundredth of the larger one.
-        - "wins" or "loses": they lie more than three spreads $\sqrt{s_1^2 + s_2^2}$ apart.
-        - "wins each seed" or "loses each seed": less far, but every seed says the same.
-        - "unclear": the seeds disagree.
-        - "one seed": there is no spread, and nothing can be said.
-        """
-        if len(self.seeds) == 1:
-            return "one seed"
-        if self.mechanism_sd is None or self.ablation_sd is None:
-            return "unclear"  # a training has ended in NaN
-        margin = self.mechanism_mean - self.ablation_mean
-        if abs(margin) <= _MATTERS * max(abs(self.mechanism_mean), abs(self.ablation_mean)):
-            return "ties"
-        outcome = "wins" if (margin > 0) == self.higher_is_better else "loses"
-        if abs(margin) > _CLEAR * (self.mechanism_sd**2 + self.ablation_sd**2) ** 0.5:
-            return outcome
-        pairs = zip(self.mechanism_scores, self.ablation_scores, strict=True)
-        agree = all((one - other) * margin > 0 for one, other in pairs)
-        return f"{outcome} each seed" if agree else "unclear"
+    @property
+    def mechanism_told(self) -> str:
+        """What the mechanism reached: mean and standard deviation, or how many seeds solved it."""
+        return verdicts.told(self.mechanism_scores, self.solved_at, self.higher_is_better)
+
+    @property
+    def ablation_told(self) -> str:
+        """The same of the ablation."""
+        return verdicts.told(self.ablation_scores, self.solved_at, self.higher_is_better)
+
+    @property
+    def at_edge(self) -> dict[str, float]:
+        """The models whose rate is the lowest or the highest of those tried, with that rate."""
+        rates = {
+            self.mechanism: (self.mechanism_rate, self.mechanism_tried),
+            self.ablation: (self.ablation_rate, self.ablation_tried),
+        }
+        return {
+            model: rate
+            for model, (rate, tried) in rates.items()
+            if len(tried) > 1 and rate in (min(tried), max(tried))
+        }
 
 
 def run(
@@ -132,7 +147,8 @@ def run(
 ) -> list[Row]:
     """Train every arm of the tasks for every seed and return a row for each comparison.
 
-    A training found in the file `log` is not repeated; each one finished is added to it at once.
+    Seeds count from the task's `first_seed`. A training found in the file `log` is not repeated;
+    each one finished is added to it at once.
     """
     tasks = list(tasks)
     code = {task.name: code_version(type(task).__module__) for task in tasks}
@@ -140,7 +156,7 @@ def run(
         (task.name, arm, seed, code[task.name])
         for task in tasks
         for arm in compared(task)
-        for seed in seeds
+        for seed in _seeds_of(task, seeds)
     ]
     kept = read_log(log) if log else {}
     runs = {key: kept[key] for key in wanted if key in kept}
@@ -153,10 +169,14 @@ def run(
             shown.now(f"{finished.task}, {finished.arm}")
             shown.advance()
     return [
-        _row(task, comparison, seeds, runs, code[task.name])
+        _row(task, comparison, _seeds_of(task, seeds), runs, code[task.name])
         for task in tasks
         for comparison in task.comparisons
     ]
+
+
+def _seeds_of(task: Task, seeds: Sequence[int]) -> list[int]:
+    return [task.first_seed + seed for seed in seeds]
 
 
 def compared(task: Task) -> list[str]:
@@ -210,12 +230,15 @@ def _row(
     maps = with_it[0].attention
     by_map = {name: mean(one.attention[name] for one in with_it) for name in maps}
     attention = [mean(one.attention.values()) for one in with_it]
+    arms = [task.arms[name] for name in (comparison.mechanism, comparison.ablation)]
+    tried = [task.rates_tried(name) for name in (comparison.mechanism, comparison.ablation)]
     return Row(
         task=task.name,
         mechanism=comparison.mechanism,
         ablation=comparison.ablation,
         metric=task.metric,
         higher_is_better=task.higher_is_better,
+        solved_at=task.solved_at,
         seeds=list(seeds),
         mechanism_scores=[one.score for one in with_it],
         ablation_scores=[one.score for one in without],
@@ -225,6 +248,11 @@ def _row(
         ablation_sd=_spread([one.score for one in without]),
         mechanism_parameters=with_it[0].parameters,
         ablation_parameters=without[0].parameters,
+        mechanism_rate=arms[0].learning_rate,
+        ablation_rate=arms[1].learning_rate,
+        mechanism_tried=list(tried[0]),
+        ablation_tried=list(tried[1]),
+        ablation_attends=arms[1].attends,
         attention_metric=task.attention_metric,
         attention_score=mean(attention),
         attention_sd=_spread(attention),
@@ -302,69 +330,115 @@ def read_table(path: Path | str) -> dict[tuple[str, str, str], Row]:
 
 
 def differences(measured: Iterable[Row], stated: Mapping[tuple[str, str, str], Row]) -> list[str]:
-    """Return a sentence for each figure that is not the stated one: scores seed by seed.
+    """Return a sentence for each figure that is not the stated one.
 
-    A twentieth is left for another processor, which rounds otherwise: on two of them, the same
-    seed of a steady training ended 0.04 apart. Where seeds differ by more, a training may end
-    elsewhere after a rounding: there the room is three spreads, but a quarter of the figure at
-    most, so that there is always something to find. Where some seeds succeed and others fail, which
-    of them do is up to the processor: there a figure must lie between the stated ones. A seed that
-    is not stated should end near one that is. Of the attention only mean and spread are kept.
+    Scores are compared seed by seed. A twentieth is left for another processor, which rounds
+    otherwise: on two of them, the same seed of a steady training ended 0.04 apart. Where seeds
+    differ by more, the room is three standard deviations, but a quarter of the figure at most.
+
+    Where some of the stated seeds solve the task and others do not, which of them do depends on the
+    processor. There the number of solved seeds is compared, by Fisher's exact test, and no score
+    may be outside the stated range. From five seeds on, the verdicts are compared as well. Of the
+    attention only mean and standard deviation are kept.
     """
     sentences = []
     for row in measured:
-        told = stated.get(row.key)
-        if told is None:
+        kept = stated.get(row.key)
+        if kept is None:
             sentences.append(
                 _("{row}: no figure is stated for it; run with --save.").format(row=_title(row))
             )
             continue
-        found = [*_scores_apart(row, told, "mechanism"), *_scores_apart(row, told, "ablation")]
-        for what, figure, near in [*found, *_attention_apart(row, told)]:
-            sentence = _("{row}: {what} {found:.3f}, but stated is {stated}")
-            numbers = _(" or ").join(f"{score:.3f} ± {room:.3f}" for score, room in near)
-            sentences.append(
-                sentence.format(row=_title(row), what=what, found=figure, stated=numbers)
-            )
+        found = [
+            *_scores_apart(row, kept, "mechanism"),
+            *_scores_apart(row, kept, "ablation"),
+            *_attention_apart(row, kept),
+            *_verdict_apart(row, kept),
+        ]
+        sentence = _("{row}: {what} {found}, but stated is {stated}")
+        sentences += [
+            sentence.format(row=_title(row), what=what, found=figure, stated=near)
+            for what, figure, near in found
+        ]
     return sentences
 
 
-def _scores_apart(row: Row, told: Row, arm: str) -> list[_Apart]:
-    """Return the scores that are not near the one stated for their seed."""
-    found, scores = (getattr(one, f"{arm}_scores") for one in (row, told))
-    wild = _CLEAR * (_spread(scores) or 0.0)
+def _scores_apart(row: Row, kept: Row, arm: str) -> list[_Apart]:
+    found, scores = (getattr(one, f"{arm}_scores") for one in (row, kept))
+    if verdicts.is_mixed(scores, kept.solved_at, kept.higher_is_better):
+        return _outside(row, arm, found, scores) + _solved_apart(kept, arm, found, scores)
+    return _seeds_apart(row, kept, arm, found, scores)
+
+
+def _seeds_apart(
+    row: Row, kept: Row, arm: str, found: Sequence[float], scores: list[float]
+) -> list[_Apart]:
+    """Return the scores that are not near the one stated for their seed, or near any one."""
+    wild = _SPREADS * (_spread(scores) or 0.0)
     rooms = {
         seed: (score, max(_rounding(score), min(wild, _WILD * abs(score))))
-        for seed, score in zip(told.seeds, scores, strict=True)
+        for seed, score in zip(kept.seeds, scores, strict=True)
     }
     pairs = [
         (seed, score, [rooms[seed]] if seed in rooms else list(rooms.values()))
         for seed, score in zip(row.seeds, found, strict=True)
     ]
     return [
-        (_("{arm}, seed {seed}:").format(arm=arm, seed=seed), score, near)
+        (_seed(arm, seed), f"{score:.3f}", _(" or ").join(f"{f:.3f} ± {r:.3f}" for f, r in near))
         for seed, score, near in pairs
         if all(abs(score - figure) > room for figure, room in near)
-        and not (_is_bimodal(scores) and min(scores) <= score <= max(scores))
     ]
 
 
-def _is_bimodal(scores: Sequence[float]) -> bool:
-    """Return whether some seeds succeed where others fail: they are half of the scale apart."""
-    return max(scores) - min(scores) > _APART
+def _outside(row: Row, arm: str, found: Sequence[float], scores: Sequence[float]) -> list[_Apart]:
+    """Return the scores outside the range of the stated ones."""
+    low, high = min(scores), max(scores)
+    stated = _("{low:.3f} to {high:.3f}").format(low=low, high=high)
+    return [
+        (_seed(arm, seed), f"{score:.3f}", stated)
+        for seed, score in zip(row.seeds, found, strict=True)
+        if not low - _rounding(low) <= score <= high + _rounding(high)
+    ]
 
 
-def _attention_apart(row: Row, told: Row) -> list[_Apart]:
+def _solved_apart(
+    kept: Row, arm: str, found: Sequence[float], scores: Sequence[float]
+) -> list[_Apart]:
+    """Return the numbers of solved seeds, if Fisher's exact test tells them apart."""
+    now, then = (
+        (verdicts.number_solved(some, kept.solved_at, kept.higher_is_better), len(some))
+        for some in (found, scores)
+    )
+    if not verdicts.differ_in_solved(*now, *then):
+        return []
+    sentence = _("{solved} of {seeds} seeds")
+    said = [sentence.format(solved=solved, seeds=seeds) for solved, seeds in (now, then)]
+    return [(_("{arm}, solved by").format(arm=arm), said[0], said[1])]
+
+
+def _attention_apart(row: Row, kept: Row) -> list[_Apart]:
     """Return the attention, if no seed of those stated can have had it.
 
-    None of n numbers lies further than (n - 1)/√n standard deviations from their mean.
+    None of n numbers is further than (n - 1)/√n standard deviations from their mean.
     """
-    n, mean_of_all = len(told.seeds), told.attention_score
-    furthest = (told.attention_sd or 0.0) * (n - 1) / sqrt(n)
+    n, mean_of_all = len(kept.seeds), kept.attention_score
+    furthest = (kept.attention_sd or 0.0) * (n - 1) / sqrt(n)
     room = furthest + _rounding(mean_of_all)
     if abs(row.attention_score - mean_of_all) <= room:
         return []
-    return [(_("attention"), row.attention_score, [(mean_of_all, room)])]
+    return [(_("attention"), f"{row.attention_score:.3f}", f"{mean_of_all:.3f} ± {room:.3f}")]
+
+
+def _verdict_apart(row: Row, kept: Row) -> list[_Apart]:
+    """Return the verdict, if both tables have the seeds for one and they differ."""
+    fewest = min(len(row.seeds), len(kept.seeds))
+    if fewest < verdicts.FEWEST_SEEDS or row.verdict == kept.verdict:
+        return []
+    return [(_("verdict:"), row.verdict, kept.verdict)]
+
+
+def _seed(arm: str, seed: int) -> str:
+    return _("{arm}, seed {seed}:").format(arm=arm, seed=seed)
 
 
 def _rounding(figure: float) -> float:
@@ -375,10 +449,10 @@ def _title(row: Row) -> str:
     return f"{row.task}, {row.mechanism} / {row.ablation}"
 
 
-def as_text(rows: Sequence[Row]) -> str:
-    """Return the table for a terminal, with the notes below it."""
+def as_text(rows: Sequence[Row], tasks: Iterable[Task] = ()) -> str:
+    """Return the table for a terminal, and below it what should be known of rows and tasks."""
     head = [
-        *(_("task"), _("mechanism"), "", _("ablation"), "", _("metric")),
+        *(_("task"), _("mechanism"), "", "", _("ablation"), "", "", _("metric")),
         *(_("attention"), _("uniform"), _("verdict"), _("s")),
     ]
     lines = [head] + [_cells(row) for row in rows]
@@ -387,24 +461,51 @@ def as_text(rows: Sequence[Row]) -> str:
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         for line in lines
     ]
-    notes = [f"{_title(row)}: {row.note}" for row in rows if row.note]
-    return "\n".join([*text, *([""] if notes else []), *notes])
+    below = [f"{_title(row)}: {row.note}" for row in rows if row.note]
+    below += _edges(rows)
+    for task in tasks:
+        below.append(f"{task.name}: {task.claim}")
+        if task.no_readers:
+            sentence = _("{task}: no readers without attention: {reason}.")
+            below.append(sentence.format(task=task.name, reason=task.no_readers))
+    return "\n".join([*text, *([""] if below else []), *below])
+
+
+def _edges(rows: Sequence[Row]) -> list[str]:
+    """Return a line for each model whose rate is at an edge of those tried, or the only one."""
+    sentence = _("{task}, {model}: rate {rate:g} is at the edge of those tried.")
+    found = {(row.task, model): rate for row in rows for model, rate in row.at_edge.items()}
+    return _only_rates(rows) + [
+        sentence.format(task=task, model=model, rate=rate) for (task, model), rate in found.items()
+    ]
+
+
+def _only_rates(rows: Sequence[Row]) -> list[str]:
+    sentence = _("{task}, {model}: rate {rate:g} is the only one tried.")
+    found = {
+        (row.task, model): tried[0]
+        for row in rows
+        for model, tried in (
+            (row.mechanism, row.mechanism_tried),
+            (row.ablation, row.ablation_tried),
+        )
+        if len(tried) == 1
+    }
+    return [sentence.format(task=t, model=m, rate=rate) for (t, m), rate in found.items()]
 
 
 def _cells(row: Row) -> list[str]:
     return [
         row.task,
         row.mechanism,
-        _figure(row.mechanism_mean, row.mechanism_sd),
+        str(row.mechanism_parameters),
+        row.mechanism_told,
         row.ablation,
-        _figure(row.ablation_mean, row.ablation_sd),
+        str(row.ablation_parameters),
+        row.ablation_told,
         row.metric,
         f"{row.attention_score:.3f}",
         f"{row.uniform_score:.3f}",
         row.verdict,
         f"{row.seconds:.0f}",
     ]
-
-
-def _figure(center: float, sd: float | None) -> str:
-    return f"{center:.3f} ± " + ("–" if sd is None else f"{sd:.3f}")

@@ -19,6 +19,12 @@ from torch.nn import functional
 
 from attn_course.features import RotatoryAttention
 from attn_course.tasks.parts import UniformScore
+from attn_course.tasks.readers import (
+    Seen,
+    all_pairs,
+    one_hot,
+    reader_arms,
+)
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, Weights, as_tensor
 
 THINGS = ("screen", "battery", "keyboard", "case", "price", "sound")
@@ -71,6 +77,11 @@ class TargetSentiment(Task):
 
     name = "target_sentiment"
     question = "What is said of one of the target's things, and which colour has that thing?"
+    claim = (
+        "The way back from the opinion to the target finds the colour; half a rotation does not. A "
+        "reader without attention has to be shown every pair of a thing and a word."
+    )
+    no_readers = "they are built, but the stated table has not trained them yet"
     metric = "opinion and colour both right"
     learning_rates = (1.5e-3, 5e-3, 1.5e-2)
     steps = 800
@@ -183,7 +194,24 @@ class TargetSentiment(Task):
             "without the way back": Arm(partial(self.model, uniform=back), 1.5e-3),
             "without the way back, tanh": Arm(partial(with_tanh, uniform=back), 1.5e-3),
             "uniform": Arm(partial(self.model, uniform=("score_l", "score_r", *back)), 5e-3),
+            **reader_arms(self, self.model, self.see),
         }
+
+    def see(
+        self,
+        target: Tensor,
+        left: Tensor,
+        right: Tensor,
+        target_mask: Tensor,
+        left_mask: Tensor,
+        right_mask: Tensor,
+    ) -> Seen:
+        """Return every thing of the target beside every word of the contexts."""
+        things = one_hot(target, (len(THINGS) + 1, len(COLOURS)))
+        said = one_hot(torch.cat([left, right], dim=1), (len(THINGS) + 1, len(OPINIONS)))
+        there = torch.cat([left_mask, right_mask], dim=1)
+        both = target_mask[:, :, None] & there[:, None, :]
+        return Seen(all_pairs(things, said), mask=both.flatten(1))
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -196,7 +224,7 @@ class TargetSentiment(Task):
                 "rotatory, 2 hops",
                 "rotatory",
                 note="A second rotation has nothing left to find, since one already finds both "
-                "opinion and thing; it only trains worse, most of all at larger learning rates.",
+                "opinion and thing; some of its seeds train a little worse.",
             ),
         )
 

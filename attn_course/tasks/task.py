@@ -31,6 +31,7 @@ Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
 IGNORED = -100  # a target that neither loss nor score counts, such as padding: PyTorch's own number
 Weights = Tensor | Mapping[str, Tensor] | Sequence[Tensor]
+Depth = Literal["plain", "deep"]
 Loss = Callable[[nn.Module, "Examples"], Tensor]
 
 
@@ -70,14 +71,18 @@ class Examples:
 class Arm:
     """One model that is trained on a task.
 
-    `learning_rate` is the best of the task's three, judged on the validation examples after one
+    `learning_rate` is the best of those tried, judged on the validation examples after one
     training with a seed that no reported figure uses; `attn-course tasks --tune` repeats the
-    choice. `loss` replaces the task's own loss, where the mechanism brings its own.
+    choice. `tried` are these rates where they are not the task's own. `loss` replaces the task's
+    own loss, where the mechanism brings its own. `attends` is False for a model that can't weigh
+    one token more than another.
     """
 
     build: Callable[[], nn.Module]
     learning_rate: float
     loss: Loss | None = None
+    tried: tuple[float, ...] = ()
+    attends: bool = True
 
 
 @dataclass(frozen=True)
@@ -102,6 +107,13 @@ class Task(ABC):
 
     name: ClassVar[str]
     question: ClassVar[str]  # what an example asks, in a sentence
+    claim: ClassVar[str]  # what the figures show of the mechanism, and what they do not
+    solved_at: ClassVar[float] = 0.9  # the score from which on a training has solved the task
+    # Why the task has no readers without attention, where such a model would answer no question.
+    no_readers: ClassVar[str] = ""
+    # Depth, learning rate and rates tried of the readers without attention, by their pooling.
+    reader_settings: ClassVar[Mapping[str, tuple[Depth, float, tuple[float, ...]]]] = {}
+    first_seed: ClassVar[int] = 0  # a design that seeds 0 to 2 have chosen is confirmed on others
     metric: ClassVar[str] = "accuracy"
     higher_is_better: ClassVar[bool] = True
     attention_metric: ClassVar[str] = "attention correctness"
@@ -128,6 +140,10 @@ class Task(ABC):
     def rng(self, split: Split, seed: int = 0) -> np.random.Generator:
         """Return the random numbers of one split: no two splits, tasks or seeds share any."""
         return np.random.default_rng([zlib.crc32(self.name.encode()), SPLITS.index(split), seed])
+
+    def rates_tried(self, arm: str) -> tuple[float, ...]:
+        """Return the learning rates that were tried for an arm."""
+        return self.arms[arm].tried or self.learning_rates
 
     def held_out(self, split: Split = "test") -> Examples:
         """Return the examples that every model is tested (or chosen) on: always the same."""

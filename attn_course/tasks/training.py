@@ -7,6 +7,7 @@ same batches in the same order, for the same number of steps, under the same opt
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 from typing import Any
 
 import torch
@@ -23,7 +24,10 @@ TUNING_SEED = 1000  # far from the seeds that figures are reported for
 
 @dataclass(frozen=True)
 class Scores:
-    """How good a model is at its task, and how near its attention is to the right one."""
+    """How good a model is at its task, and how near its attention is to the right one.
+
+    A reader without attention has no maps.
+    """
 
     score: float
     attention: dict[str, float]
@@ -31,8 +35,8 @@ class Scores:
 
     @property
     def attention_score(self) -> float:
-        """The mean over the attention maps of the task."""
-        return sum(self.attention.values()) / len(self.attention)
+        """The mean over the attention maps of the task, NaN if there are none."""
+        return sum(self.attention.values()) / len(self.attention) if self.attention else nan
 
     @property
     def uniform_score(self) -> float:
@@ -91,6 +95,8 @@ def train(
 def _fit(
     task: Task, arm: str, model: nn.Module, seed: int, rate: float, steps: int, progress: bool
 ) -> tuple[float, ...]:
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        return ()  # a fit in closed form
     loss_of = task.arms[arm].loss or task.loss
     optimiser = torch.optim.Adam(model.parameters(), lr=rate)
     schedule = (
@@ -121,14 +127,16 @@ def evaluate(task: Task, model: nn.Module, examples: Examples) -> Scores:
     weights = joined([part for _predictions, part in parts])
     return Scores(
         task.score(predictions, examples),
-        task.attention_scores(weights, examples),
+        {} if weights is None else task.attention_scores(weights, examples),
         task.uniform_scores(examples),
     )
 
 
 def joined(parts: Sequence[Any]) -> Any:
-    """Return the weights of several batches as one: tensors, or dicts or lists of such."""
+    """Return the weights of several batches as one: tensors, or dicts or lists of such, or None."""
     first = parts[0]
+    if first is None:
+        return None
     if isinstance(first, Tensor):
         return torch.cat(list(parts))
     if isinstance(first, Mapping):
@@ -137,10 +145,10 @@ def joined(parts: Sequence[Any]) -> Any:
 
 
 def tune(task: Task, arm: str, progress: bool = False) -> dict[float, float]:
-    """Return the validation score of an arm for each of the task's three learning rates."""
+    """Return the validation score of an arm for each of the learning rates tried."""
     return {
         rate: train(task, arm, TUNING_SEED, rate, progress=progress, split="validation").test.score
-        for rate in task.learning_rates
+        for rate in task.rates_tried(arm)
     }
 
 

@@ -28,6 +28,7 @@ from attn_course.alignment import local_monotonic, softmax
 from attn_course.attention import Align, attend
 from attn_course.general_attention.aligners import PredictedWindow
 from attn_course.learned_scores import GeneralScore
+from attn_course.tasks.readers import Seen, reader_arms
 from attn_course.tasks.task import IGNORED, Arm, Comparison, Examples, Split, Task, as_tensor
 
 if TYPE_CHECKING:
@@ -101,6 +102,11 @@ class Transliteration(Task):
 
     name = "transliteration"
     question = "Which letter is written at step t, in a word longer than any seen in training?"
+    claim = (
+        "A window pays on words longer than any of the training; on words of the same length a "
+        "softmax over the whole source ties."
+    )
+    no_readers = "they are built, but the stated table has not trained them yet"
     learning_rates = (2e-2, 6e-2, 2e-1)  # at 0.6, beyond its best, global is worse again
     steps = 600
     batch_size = 64
@@ -148,13 +154,18 @@ class Transliteration(Task):
 
     @property
     def arms(self) -> dict[str, Arm]:
-        """Three alignments."""
+        """Three alignments, and readers that compare every step with every letter."""
         builds = {
             "local-m": lambda: Speller(WindowAtStep(self.half_width)),
             "local-p": lambda: Speller(PredictedWindow(WIDTH, 32, self.half_width)),
             "global": lambda: Speller(Everywhere()),
         }
-        return {name: Arm(build, self.rates[name]) for name, build in builds.items()}
+        arms = {name: Arm(build, self.rates[name]) for name, build in builds.items()}
+        return arms | reader_arms(self, builds["global"], self.see)
+
+    def see(self, queries: Tensor, keys: Tensor, shapes: Tensor, mask: Tensor) -> Seen:
+        """Return the letters, with the question of every step for each."""
+        return Seen(torch.cat([keys, shapes], dim=-1), queries, mask)
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -192,6 +203,8 @@ class TransliterationInRange(Transliteration):
 
     name = "transliteration_in_range"
     question = "Which letter is written at step t, in a word as long as those of the training?"
+    claim = IN_RANGE
+    no_readers = "the question is where a window pays; `transliteration` has the readers"
     tested_lengths = Transliteration.trained_lengths
 
     @property

@@ -11,8 +11,10 @@ role has arrived every class could be read. Weights carry information too.
 """
 
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -20,6 +22,7 @@ from attn_course.alignment import softmax
 from attn_course.attention import Align
 from attn_course.evaluation.ablation import uniform_weights
 from attn_course.queries import CapsuleAttention
+from attn_course.tasks.readers import ONE_RATE, Seen, reader_arms, reader_comparisons
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, Weights, as_tensor
 
 
@@ -28,6 +31,15 @@ class Triggers(Task):
 
     name = "triggers"
     question = "Which of eight classes hold, if each is decided by the hand of one token on a dial?"
+    claim = (
+        "The weights are readable: a capsule shows which token decided. No accuracy is gained over "
+        "a reader with a hidden layer per token, since a sum over tokens decides yes or no as well "
+        "as a weighted mean. `ratings` asks for a number instead, and needs the capsules."
+    )
+    reader_settings: ClassVar = {
+        "mean": ("plain", *ONE_RATE, ONE_RATE),
+        "max": ("plain", *ONE_RATE, ONE_RATE),
+    }
     metric = "all classes right"
     n, classes, hours, d = 16, 8, 8, 24
 
@@ -67,6 +79,10 @@ class Triggers(Task):
         d_in = self.n + self.hours
         return TriggerModel(d_in, d or self.d, self.classes, queries or self.classes, align)
 
+    def see(self, tokens: Tensor) -> Seen:
+        """Return the tokens as a reader without attention sees them."""
+        return Seen(tokens)
+
     @property
     def arms(self) -> dict[str, Arm]:
         """A query for each class, one for all (also with wider tokens), and equal weights."""
@@ -74,7 +90,8 @@ class Triggers(Task):
             "capsules": Arm(self.model, 1e-2),
             "one query": Arm(partial(self.model, 1), 3e-2),
             "one query, as many parameters": Arm(partial(self.model, 1, d=30), 3e-2),
-            "uniform": Arm(partial(self.model, align=uniform_weights), 3e-2),
+            "uniform": Arm(partial(self.model, align=uniform_weights), 3e-2, attends=False),
+            **reader_arms(self, self.model, self.see, torch.sigmoid),
         }
 
     @property
@@ -84,6 +101,7 @@ class Triggers(Task):
             Comparison("capsules", "one query"),
             Comparison("capsules", "one query, as many parameters"),
             Comparison("capsules", "uniform"),
+            *reader_comparisons("capsules"),
         )
 
     def words(self, examples: Examples, place: int) -> dict[str, tuple[list[str], list[str]]]:
@@ -111,7 +129,7 @@ class TriggerModel(nn.Module):
         # One row of queries serves all classes: the only place where the arms differ.
         self.capsules.q = nn.Parameter(self.capsules.q.detach()[:queries].clone())
 
-    def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Return the probability of each class and weights `(batch, queries, n)`."""
-        capsules, weights = self.capsules(self.embed(tokens))
+        capsules, weights = self.capsules(self.embed(tokens), mask)
         return capsules.probabilities, weights

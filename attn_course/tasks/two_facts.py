@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from attn_course.evaluation.correctness import attention_correctness
 from attn_course.queries import MultiHeadAttention
+from attn_course.tasks.readers import Seen, reader_arms, reader_comparisons
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, Weights, as_tensor
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ class TwoFacts(Task):
 
     name = "two_facts"
     question = "Which value has the first role asked for, and which the second?"
+    claim = (
+        "Two heads do with a linear output what one head does with a hidden layer behind it, and "
+        "what a reader with four times the parameters does that compares the question with every "
+        "fact. `two_means` asks for numbers, and needs the second head."
+    )
     metric = "both right"
     learning_rates = (1.5e-3, 5e-3, 1.5e-2)
     n, roles, values, d = 8, 12, 8, 32
@@ -80,22 +86,32 @@ class TwoFacts(Task):
         in_order = [replace(one, model=HeadsInOrder(one.model, some)) for one in trained]
         return attention_figure(self, in_order, place)
 
-    def model(self, heads: int) -> "TwoFactsModel":
+    def model(self, heads: int, hidden: bool = False) -> "TwoFactsModel":
         """Return the model with so many heads, which share the same width."""
-        return TwoFactsModel(self.roles, self.values, self.d, heads)
+        return TwoFactsModel(self.roles, self.values, self.d, heads, hidden)
+
+    def see(self, facts: Tensor, question: Tensor) -> Seen:
+        """Return the tokens as a reader without attention sees them."""
+        return Seen(facts, question)
 
     @property
     def arms(self) -> dict[str, Arm]:
-        """Two heads and one, with as many parameters."""
+        """Two heads and one, with as many parameters; one with more, and readers."""
         return {
             "2 heads": Arm(partial(self.model, 2), 5e-3),
             "1 head": Arm(partial(self.model, 1), 5e-3),
+            "1 head, hidden layer": Arm(partial(self.model, 1, hidden=True), 5e-3),
+            **reader_arms(self, partial(self.model, 2), self.see),
         }
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Two heads against one."""
-        return (Comparison("2 heads", "1 head"),)
+        """Two heads against one, and against readers."""
+        return (
+            Comparison("2 heads", "1 head"),
+            Comparison("2 heads", "1 head, hidden layer", self.claim),
+            *reader_comparisons("2 heads"),
+        )
 
     def words(self, examples: Examples, place: int) -> dict[str, tuple[list[str], list[str]]]:
         """Return each fact as role and value, such as "r3=5", and the two roles asked for."""
@@ -111,13 +127,16 @@ class TwoFacts(Task):
 
 
 class TwoFactsModel(nn.Module):
-    """Heads, then a linear output: one with a hidden layer would sort out what one head mixed."""
+    """Heads, then an output: linear, or with a hidden layer that sorts out what one head mixed."""
 
-    def __init__(self, roles: int, values: int, d: int, heads: int) -> None:
+    def __init__(self, roles: int, values: int, d: int, heads: int, hidden: bool) -> None:
         super().__init__()
         self.ask = nn.Linear(2 * roles, d)
         self.attention = MultiHeadAttention(d, heads, d_k=roles + values, d_v=roles + values)
-        self.output = nn.Sequential(nn.Linear(d, 2 * values), nn.Unflatten(-1, (2, values)))
+        before = (nn.Linear(d, d), nn.ReLU()) if hidden else ()
+        self.output = nn.Sequential(
+            *before, nn.Linear(d, 2 * values), nn.Unflatten(-1, (2, values))
+        )
 
     def forward(self, facts: Tensor, question: Tensor) -> tuple[Tensor, Tensor]:
         """Return predictions `(batch, 2, values)` and weights `(batch, heads, 1, n)`."""
@@ -133,11 +152,11 @@ class HeadsInOrder(nn.Module):
         self.model = model
         with torch.no_grad():
             _predictions, weights = model(**examples.inputs)
-        first = examples.right["first fact"]
+        first = next(iter(examples.right.values()))
         by_head = [attention_correctness(head, first) for head in weights.unbind(dim=1)]
         self.swapped = by_head[-1] > by_head[0]
 
-    def forward(self, facts: Tensor, question: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, **inputs: Tensor) -> tuple[Tensor, Tensor]:
         """Return what the model returns, its heads in order."""
-        predictions, weights = self.model(facts, question)
+        predictions, weights = self.model(**inputs)
         return predictions, weights.flip(dims=(1,)) if self.swapped else weights

@@ -14,6 +14,8 @@ Tokens are fixed vectors, a one-hot kind beside the vote, and the output is line
 but the weights can tell members from the crowd.
 """
 
+from typing import ClassVar
+
 import numpy as np
 from torch import Tensor, nn
 from torch.nn import functional
@@ -22,6 +24,7 @@ from attn_course.alignment import softmax
 from attn_course.attention import Align
 from attn_course.general_attention.aligners import LearnedSubset
 from attn_course.tasks.parts import KeyScore, UniformScore
+from attn_course.tasks.readers import ONE_RATE, Seen, reader_arms, reader_comparisons
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, Weights, as_tensor
 from attn_course.tasks.vote_counter import ChosenSubset, RandomSubset, VoteCounter
 
@@ -37,6 +40,15 @@ class Votes(Task):
 
     name = "votes"
     question = "Whom did most members vote for, in a crowd that votes as well?"
+    claim = (
+        "Reinforced keeps the members and nothing else. No accuracy is gained over soft attention "
+        "or over a reader that pools by the mean, since who has most votes is a sum over tokens. "
+        "`bids` asks for a mean, and needs exact zeros."
+    )
+    reader_settings: ClassVar = {
+        "mean": ("plain", *ONE_RATE, ONE_RATE),
+        "max": ("deep", *ONE_RATE, ONE_RATE),
+    }
     attention_metric = "F1 of the tokens with any weight"
     learning_rates = (2e-3, 6e-3, 2e-2)
     steps = 800
@@ -118,8 +130,13 @@ class Votes(Task):
             "reinforced": Arm(self.reinforced, 2e-3, self.policy_gradient),
             "random subset": Arm(lambda: self.chosen(RandomSubset(RANDOM_SHARE)), 2e-3),
             "soft": Arm(lambda: self.scored(softmax), 2e-3),
-            "uniform": Arm(self.uniform, 2e-2),
+            "uniform": Arm(self.uniform, 2e-2, attends=False),
+            **reader_arms(self, self.reinforced, self.see),
         }
+
+    def see(self, tokens: Tensor, mask: Tensor) -> Seen:
+        """Return the meeting as a reader without attention sees it."""
+        return Seen(tokens, mask=mask)
 
     def reinforced(self) -> VoteCounter:
         """Return the model with the selector."""
@@ -141,6 +158,7 @@ class Votes(Task):
                 "ties with soft, whose small weights on strangers don't change who has most votes; "
                 "the gain is in sparsity: reinforced keeps the members and nobody else, soft all",
             ),
+            *reader_comparisons("reinforced"),
         )
 
     def attention_scores(self, weights: Weights, examples: Examples) -> dict[str, float]:

@@ -36,7 +36,7 @@ def test_weights_by_feature_are_shown_as_a_row_for_each_feature_of_the_answer():
 
 
 def test_arms_differ_in_the_attention_and_one_single_has_as_many_parameters():
-    built = {name: arm.build() for name, arm in task.arms.items()}
+    built = {name: arm.build() for name, arm in task.arms.items() if "pooling" not in name}
     counts = {name: sum(p.numel() for p in model.parameters()) for name, model in built.items()}
     assert counts["single, as many parameters"] >= counts["multi"]
     for model in built.values():

@@ -60,6 +60,7 @@ def test_one_gat_has_as_many_parameters_and_outputs_are_linear():
     counts = {
         name: sum(p.numel() for p in arm.build().layer.parameters())
         for name, arm in task.arms.items()
+        if "pooling" not in name
     }
     assert counts["GAT"] < counts["GATv2"] <= counts["GAT, as many parameters"]
     assert isinstance(task.arms["GAT"].build().output, torch.nn.Linear)

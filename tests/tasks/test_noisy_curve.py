@@ -5,7 +5,7 @@ from math import sin
 import numpy as np
 import torch
 
-from attn_course.tasks.noisy_curve import NoisyCurve
+from attn_course.tasks.noisy_curve import NoisyCurve, PolynomialFit, best_degree
 from attn_course.tasks.training import train
 
 task = NoisyCurve()
@@ -53,7 +53,7 @@ def test_the_average_is_one_and_stays_one():
 
 
 def test_arms_differ_in_where_w_starts():
-    ours, average = (arm.build() for arm in task.arms.values())
+    ours, average = (task.arms[arm].build() for arm in ("Nadaraya–Watson", "average"))
     assert [n for n, _p in ours.named_parameters()] == [n for n, _p in average.named_parameters()]
     assert ours.regression.w.item() == 1
 
@@ -66,3 +66,38 @@ def test_training_lowers_the_loss_and_predictions_are_the_weighted_points():
         predictions, weights = trained.model(**examples.inputs)
     read = (weights * examples.inputs["values"][:, None, :]).sum(dim=-1)
     torch.testing.assert_close(predictions, read)
+
+
+def test_the_polynomial_finds_a_polynomial_and_has_no_weights():
+    x = torch.linspace(0, 5, 12).expand(2, -1)
+    asked = torch.tensor([[0.3, 4.1, 2.2]]).expand(2, -1)
+    coefficients = torch.tensor([[1.0, -2.0, 0.5, 0.1], [0.0, 1.0, 0.0, -0.2]])
+
+    def height(places):
+        powers = places[..., None] ** torch.arange(4)
+        return (powers * coefficients[:, None]).sum(-1)
+
+    found, weights = PolynomialFit(3)(asked, x, height(x))
+    torch.testing.assert_close(found, height(asked), rtol=1e-4, atol=1e-4)
+    assert weights is None
+    off, _weights = PolynomialFit(1)(asked, x, height(x))
+    assert (off - height(asked)).abs().max() > 0.1
+
+
+def test_the_degree_is_the_best_on_validation_and_inside_those_tried():
+    task = NoisyCurve()
+    examples = task.held_out("validation")
+
+    def error(degree):
+        return task.score(PolynomialFit(degree)(**examples.inputs)[0], examples)
+
+    best = best_degree()
+    assert 1 < best < 9
+    assert error(best) <= min(error(best - 1), error(best + 1))
+
+
+def test_a_fit_in_closed_form_is_not_trained():
+    trained = train(NoisyCurve(), "polynomial", steps=5)
+    assert trained.losses == ()
+    assert trained.parameters == 0
+    assert trained.test.attention == {}

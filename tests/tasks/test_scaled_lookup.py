@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from attn_course.tasks.scaled_lookup import ScaledLookup, entropy_at_start
-from attn_course.tasks.training import train
+from attn_course.tasks.scaled_lookup import ScaledLookup, accuracies, at_start, entropy_at_start
+from attn_course.tasks.training import seeded, train
 
 
 def test_the_right_key_is_the_nearest_to_the_query_and_holds_the_answer():
@@ -60,3 +60,41 @@ def test_training_lowers_the_loss():
     task.n, task.d_k, task.tested_on = 4, 32, 50  # learned sooner
     losses = train(task, "scaled_dot", learning_rate=1e-2, steps=150).losses
     assert np.mean(losses[-10:]) < 0.7 * np.mean(losses[:10])
+
+
+def test_without_the_scale_the_softmax_is_flatter_and_the_gradient_larger():
+    for d_k in (64, 256):
+        dot, scaled = (
+            [at_start(kind, d_k, seed) for seed in range(3)] for kind in ("dot", "scaled_dot")
+        )
+        assert max(one.slope for one in dot) < 0.5 * min(one.slope for one in scaled)
+        assert min(one.gradient for one in dot) > 2 * max(one.gradient for one in scaled)
+
+
+def test_entropy_slope_and_gradient_are_those_of_a_model_by_hand():
+    task = ScaledLookup()
+    examples = task.examples("validation", 40, task.rng("validation"))
+    with seeded(3):
+        model = task.with_score("dot", 8)
+    predictions, weights = model(**examples.inputs)
+    loss = torch.nn.functional.cross_entropy(predictions[:, 0], examples.targets[:, 0])
+    (gradient,) = torch.autograd.grad(loss, [model.query_model.weight])
+    found = at_start("dot", 8, seed=3, number=40)
+    a = weights[:, 0].detach()
+    assert found.entropy == pytest.approx(float(-torch.xlogy(a, a).sum(-1).mean()), rel=1e-4)
+    assert found.slope == pytest.approx(float(1 - (a**2).sum(-1).mean()), rel=1e-4)
+    assert found.gradient == pytest.approx(float(gradient.norm()), rel=1e-4)
+
+
+def test_one_rate_trains_wide_keys_with_the_scale_and_not_without():
+    scaled, dot = (
+        accuracies(kind, 512, 0.03, seeds=3, steps=150) for kind in ("scaled_dot", "dot")
+    )
+    assert scaled.shape == dot.shape == (3,)
+    assert scaled.min() > dot.max() + 0.1
+
+
+def test_an_output_that_begins_as_the_identity_is_used():
+    known = accuracies("scaled_dot", 64, 1e-9, seeds=2, steps=1, output=torch.eye(8))
+    unknown = accuracies("scaled_dot", 64, 1e-9, seeds=2, steps=1)
+    assert (known > unknown + 0.02).all()

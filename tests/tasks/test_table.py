@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from attn_course import cli
 from attn_course.tasks import all_tasks, find_task
 from attn_course.tasks import table as tables
-from attn_course.tasks.command import load
+from attn_course.tasks.command import about, load
 from attn_course.tasks.table import (
     Run,
     as_json,
@@ -28,8 +28,9 @@ STATED = Path(__file__).parents[2] / "book" / "_data" / "tasks.json"
 WANTED = (
     *("task", "mechanism", "ablation", "metric", "seeds", "mechanism_mean", "mechanism_sd"),
     *("ablation_mean", "ablation_sd", "attention_metric", "attention_score", "uniform_score"),
-    "seconds",
+    *("solved_at", "mechanism_rate", "mechanism_tried", "ablation_attends", "seconds"),
 )
+FIVE = (0.89, 0.91, 0.9, 0.9, 0.9), (0.49, 0.51, 0.5, 0.5, 0.5)
 
 
 @pytest.fixture
@@ -46,10 +47,10 @@ def short(monkeypatch):
     return trained
 
 
-def row(mechanism=(0.89, 0.91), ablation=(0.49, 0.51), higher=True, attention=None, **changes):
+def row(mechanism=FIVE[0], ablation=FIVE[1], higher=True, attention=None, **changes):
     """Return a row of these scores, a pair for each seed."""
     seeds = range(len(mechanism))
-    scores = {"with": mechanism, "without": ablation}
+    scores = {"dot": mechanism, "uniform": ablation}
     attended = attention or [0.8] * len(seeds)
     runs = {
         ("key_lookup", arm, seed, ""): Run(
@@ -59,42 +60,9 @@ def row(mechanism=(0.89, 0.91), ablation=(0.49, 0.51), higher=True, attention=No
         for arm in scores
         for seed in seeds
     }
-    made = tables._row(find_task("key_lookup"), Comparison("with", "without"), seeds, runs, "")
-    return replace(made, **{"task": "a task", "higher_is_better": higher, **changes})
-
-
-@pytest.mark.parametrize(
-    ("made", "verdict"),
-    [
-        (row([0.8, 0.9, 0.9], [0.2, 0.3, 0.1]), "wins"),
-        (row([0.8, 0.9, 0.7], [0.3, 0.4, 0.5]), "wins each seed"),  # 0.40 apart, 3 spreads are 0.42
-        (row([0.995, 0.993], [0.991, 0.989]), "ties"),  # clear, but too little to matter
-        (row([0.9, 0.2, 0.8], [0.3, 0.3, 0.3]), "unclear"),
-        (row([0.3, 0.6, 0.9], [0.2, 0.5, 0.8]), "wins each seed"),  # the pairs, not the ranges
-        (row([0.3, 0.6, 0.9], [0.2, 0.6, 0.5]), "unclear"),  # a pair that is equal says neither
-        (row([0.9], [0.1]), "one seed"),
-        (row([0.5], [0.5]), "one seed"),
-        (row([0.9, 0.8], [float("nan"), 0.1]), "unclear"),
-    ],
-)
-def test_a_verdict_needs_a_margin_beyond_the_spread_or_seeds_that_agree(made, verdict):
-    assert made.verdict == verdict
-
-
-OPPOSITE = {"wins": "loses", "wins each seed": "loses each seed"}
-OPPOSITE |= {loses: wins for wins, loses in OPPOSITE.items()}
-scores = st.lists(st.floats(0, 1), min_size=2, max_size=5)
-
-
-@given(data=st.data(), mechanism=scores)
-def test_a_verdict_is_symmetric(data, mechanism):
-    ablation = data.draw(
-        st.lists(st.floats(0, 1), min_size=len(mechanism), max_size=len(mechanism))
-    )
-    verdict = row(mechanism, ablation).verdict
-    opposite = OPPOSITE.get(verdict, verdict)
-    assert row(ablation, mechanism).verdict == opposite
-    assert row(mechanism, ablation, higher=False).verdict == opposite
+    made = tables._row(find_task("key_lookup"), Comparison("dot", "uniform"), seeds, runs, "")
+    names = {"task": "a task", "mechanism": "with", "ablation": "without", "solved_at": 0.7}
+    return replace(made, **{**names, "higher_is_better": higher, **changes})
 
 
 def test_one_seed_has_no_spread_in_the_table_or_in_json():
@@ -103,24 +71,42 @@ def test_one_seed_has_no_spread_in_the_table_or_in_json():
     assert written["mechanism_sd"] is written["ablation_sd"] is written["attention_sd"] is None
     assert from_json([written]) == {made.key: made}
     assert "0.900 ± –" in as_text([made])
-    assert str(made).splitlines()[0] == "a task: with one seed"
+    assert str(made).splitlines()[0] == "a task: with too few seeds"
 
 
 def test_means_and_spreads_are_those_of_the_runs(short):
-    task = find_task("key_lookup")
+    task = find_task("padded_lookup")
     (made,) = tables.run([task], seeds=[0, 1, 2])
     assert made.mechanism_mean == pytest.approx(0.6)
     assert made.mechanism_sd == pytest.approx(0.1)  # of the sample 0.5, 0.6, 0.7
     assert made.seconds == pytest.approx(3.0)
     assert (made.attention_score, made.uniform_score) == (0.9, 0.1)
     assert sorted(short) == sorted(
-        ("key_lookup", arm, seed) for arm in ("dot", "uniform") for seed in range(3)
+        ("padded_lookup", arm, seed) for arm in ("mask", "no mask") for seed in range(3)
     )
+    assert (made.mechanism_rate, made.ablation_rate) == (1e-2, 3e-2)
+    assert made.mechanism_tried == [3e-3, 1e-2, 3e-2]
+
+
+def test_seeds_count_from_the_first_one_of_the_task(short):
+    (made,) = tables.run([find_task("scaled_lookup_wide")], seeds=[0, 1])
+    assert made.seeds == [10, 11]
+
+
+def test_a_rate_at_an_edge_of_those_tried_is_told():
+    inside = row(mechanism_rate=0.2, mechanism_tried=[0.1, 0.2, 0.3])
+    assert "without" not in inside.at_edge
+    edges = row(mechanism_rate=0.3, mechanism_tried=[0.1, 0.2, 0.3], ablation_tried=[0.01])
+    assert edges.at_edge == {"with": 0.3}
+    assert "a task, with: rate 0.3 is at the edge of those tried." in as_text([edges])
+    assert "a task, without: rate 0.01 is the only one tried." in as_text([edges])
+    assert "at the edge" not in as_text([inside])
+    assert "only one" not in as_text([inside])
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(short, tmp_path):
     log = tmp_path / "tasks.jsonl"
-    task = find_task("key_lookup")
+    task = find_task("padded_lookup")
     whole = tables.run([task], seeds=[0, 1], log=log)
     assert len(short) == 4
     lines = log.read_text(encoding="utf-8").splitlines()
@@ -132,9 +118,9 @@ def test_an_interrupted_run_goes_on_where_it_stopped(short, tmp_path):
 
 def test_a_run_of_other_code_does_not_count(short, tmp_path, monkeypatch):
     log = tmp_path / "tasks.jsonl"
-    tables.run([find_task("key_lookup")], seeds=[0], log=log)
+    tables.run([find_task("padded_lookup")], seeds=[0], log=log)
     monkeypatch.setattr(tables, "code_version", lambda module: "another")
-    tables.run([find_task("key_lookup")], seeds=[0], log=log)
+    tables.run([find_task("padded_lookup")], seeds=[0], log=log)
     assert len(short) == 4
     assert len({run.code for run in read_log(log).values()}) == 2
 
@@ -167,42 +153,60 @@ def test_the_table_survives_json():
 
 
 def test_a_figure_that_is_not_the_one_stated_for_its_seed_is_told():
-    stated = {row().key: row()}
-    assert differences([row()], stated) == []
-    assert differences([row(mechanism=[0.87, 0.93])], stated) == []  # within three spreads
-    (sentence,) = differences([row(mechanism=[0.84, 0.91])], stated)
+    stated = {row().key: row([0.89, 0.91], [0.49, 0.51])}
+    assert differences([row([0.89, 0.91], [0.49, 0.51])], stated) == []
+    assert differences([row([0.87, 0.93], [0.49, 0.51])], stated) == []  # within the room
+    (sentence,) = differences([row([0.84, 0.91], [0.49, 0.51])], stated)
     assert sentence == (
         "a task, with / without: mechanism, seed 0: 0.840, but stated is 0.890 ± 0.045"
     )
-    (sentence,) = differences([row(ablation=[0.49, 0.56])], stated)
+    (sentence,) = differences([row([0.89, 0.91], [0.49, 0.56])], stated)
     assert "ablation, seed 1: 0.560" in sentence
-    (sentence,) = differences([row(attention=[0.7, 0.7])], stated)
+    (sentence,) = differences([row([0.89], [0.49], attention=[0.7])], stated)
     assert "attention 0.700, but stated is 0.800 ± 0.040" in sentence
     (sentence,) = differences([row(task="new")], stated)
     assert "no figure is stated" in sentence
 
 
 def test_a_seed_is_held_against_its_own_figure():
-    stated = {row().key: row([0.52, 0.98, 0.97], [0.1, 0.1, 0.1])}
-    assert differences([row([0.52], [0.1])], stated) == []
+    stated = {row().key: row([0.72, 0.98, 0.97], [0.1, 0.1, 0.1])}
+    assert differences([row([0.72], [0.1])], stated) == []
     (sentence,) = differences([row([0.98], [0.1])], stated)
-    assert "seed 0: 0.980, but stated is 0.520 ± 0.130" in sentence
+    assert "seed 0: 0.980, but stated is 0.720 ± 0.180" in sentence
 
 
-def test_where_some_seeds_fail_and_others_succeed_any_figure_between_them_will_do():
-    stated = {row().key: row([0.12, 0.98, 0.97], [0.1, 0.1, 0.1])}
+MIXED = [0.12, 0.98, 0.2, 0.15, 0.11]
+
+
+def test_where_some_seeds_are_solved_any_figure_between_them_will_do():
+    stated = {row().key: row(MIXED, [0.1] * 5)}
     for score in (0.12, 0.5, 0.98):
         assert differences([row([score], [0.1])], stated) == []
     (sentence,) = differences([row([0.05], [0.1])], stated)
-    assert "seed 0: 0.050, but stated is 0.120" in sentence
+    assert "seed 0: 0.050, but stated is 0.110 to 0.980" in sentence
+
+
+def test_where_some_seeds_are_solved_their_number_is_compared():
+    stated = {row().key: row(MIXED, [0.1] * 5)}
+    assert differences([row([0.98, 0.97, 0.3, 0.2, 0.2], [0.1] * 5)], stated) == []
+    found = differences([row([0.98, 0.97, 0.96, 0.95, 0.98], [0.1] * 5)], stated)
+    assert "mechanism, solved by 5 of 5 seeds, but stated is 1 of 5 seeds" in found[0]
+
+
+def test_a_verdict_that_has_changed_is_told_once_there_are_seeds_for_it():
+    stated = {row().key: row([0.90, 0.91, 0.90, 0.92, 0.91], [0.89, 0.88, 0.87, 0.88, 0.88])}
+    near = [0.89, 0.91, 0.90, 0.92, 0.91]
+    (sentence,) = differences([row(near, [0.89, 0.9, 0.88, 0.88, 0.88])], stated)
+    assert "verdict: not decided, but stated is wins" in sentence
+    assert differences([row(near[:4], [0.89, 0.9, 0.88, 0.88])], stated) == []
 
 
 def test_a_seed_that_is_not_stated_should_end_near_one_that_is():
-    stated = {row().key: row([0.6, 0.98], [0.1, 0.1])}
-    for score in (0.6, 0.98):
-        assert differences([row([0.6, 0.98, score], [0.1] * 3)], stated) == []
-    (sentence,) = differences([row([0.6, 0.98, 0.4], [0.1] * 3)], stated)
-    assert "seed 2: 0.400, but stated is 0.600 ± 0.150 or 0.980 ± 0.245" in sentence
+    stated = {row().key: row([0.72, 0.98], [0.1, 0.1])}
+    for score in (0.72, 0.98):
+        assert differences([row([0.72, 0.98, score], [0.1] * 3)], stated) == []
+    (sentence,) = differences([row([0.72, 0.98, 0.45], [0.1] * 3)], stated)
+    assert "seed 2: 0.450, but stated is 0.720 ± 0.180 or 0.980 ± 0.245" in sentence
 
 
 @given(attention=st.lists(st.floats(0, 1), min_size=2, max_size=5))
@@ -225,12 +229,18 @@ def test_every_stated_score_can_be_missed_by_none_or_by_all():
             assert f"ablation, seed {seed}:" in said, told.key
 
 
-def test_a_row_says_who_won_and_by_how_much():
-    made = row(mechanism=[0.88, 0.90, 0.92], ablation=[0.23, 0.25, 0.27])
+def test_a_row_says_who_won_and_by_how_much_or_how_often():
+    made = row([0.88, 0.90, 0.92, 0.9, 0.9], [0.23, 0.25, 0.27, 0.25, 0.25])
     assert str(made).splitlines() == [
         "a task: with wins",
-        "   with     0.900 ± 0.020",
-        "   without  0.250 ± 0.020",
+        "   with     0.900 ± 0.014",
+        "   without  0.250 ± 0.014",
+    ]
+    mixed = row([0.88, 0.90, 0.92, 0.9, 0.9], [0.23, 0.95, 0.27, 0.25, 0.25])
+    assert str(mixed).splitlines() == [
+        "a task: with more reliable",
+        "   with     0.900 ± 0.014",
+        "   without  solved by 1 of 5 seeds",
     ]
 
 
@@ -238,12 +248,20 @@ def test_the_text_has_a_line_a_row_and_the_notes_below():
     text = as_text([row(), row(note="It is so.")])
     lines = text.splitlines()
     assert lines[1].split()[-2] == "wins"
-    assert lines[-1] == "a task, with / without: It is so."
+    assert "a task, with / without: It is so." in lines[3:]
+
+
+def test_the_text_says_what_a_task_claims_and_why_it_has_no_readers():
+    task = find_task("padded_lookup")
+    lines = as_text([row()], [task]).splitlines()
+    assert f"padded_lookup: {task.claim}" in lines
+    assert any(line.startswith("padded_lookup: no readers without attention") for line in lines)
 
 
 def test_every_task_has_its_stated_figures_and_all_but_a_win_its_reason():
     record = load(STATED)
-    assert {"date", "versions", "python", "rows"} <= set(record)
+    assert {"date", "versions", "python", "tasks", "rows"} <= set(record)
+    assert record["tasks"] == {name: about(task) for name, task in all_tasks().items()}
     rows = read_table(STATED)
     wanted = [
         (task.name, one.mechanism, one.ablation, one.note)
@@ -252,11 +270,14 @@ def test_every_task_has_its_stated_figures_and_all_but_a_win_its_reason():
     ]
     assert list(rows) == [key[:3] for key in wanted]
     for *key, note in wanted:
-        stated = rows[tuple(key)]
-        assert stated.seeds == [0, 1, 2, 3, 4]
+        stated, task = rows[tuple(key)], find_task(key[0])
+        assert stated.seeds == list(range(task.first_seed, task.first_seed + 5))
         assert stated.note == note
-        assert note or stated.verdict == "wins", key
+        assert note or task.claim or stated.verdict == "wins", key
         assert stated.seconds < 60, key
+        assert stated.solved_at == task.solved_at
+        rates = stated.mechanism_rate, stated.ablation_rate
+        assert rates == tuple(task.arms[arm].learning_rate for arm in key[1:]), key
 
 
 def test_stated_means_spreads_and_verdicts_are_those_of_the_stated_scores():
@@ -288,7 +309,7 @@ def test_the_command_lists_tasks_and_tells_an_unknown_one(capsys):
 def test_the_command_prints_json_saves_and_compares(short, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     kept = tmp_path / "kept.json"
-    words = ["tasks", "--task", "key_lookup", "--seeds", "2"]
+    words = ["tasks", "--task", "padded_lookup", "--seeds", "2"]
     assert cli.main([*words, "--json", "--save", str(kept)]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed == load(kept)["rows"]
@@ -380,8 +401,8 @@ def test_what_is_no_table_is_told_before_any_training(content, short, capsys, tm
 
 
 def test_a_task_that_is_named_twice_is_run_once(short, capsys):
-    words = ["tasks", "--fresh", "--json", "--task", "key_lookup"]
-    assert cli.main([*words, "--task", "key_lookup"]) == 0
+    words = ["tasks", "--fresh", "--json", "--task", "padded_lookup"]
+    assert cli.main([*words, "--task", "padded_lookup"]) == 0
     assert len(json.loads(capsys.readouterr().out)) == 1
     assert len(short) == 2
 
@@ -396,9 +417,9 @@ def test_a_task_that_is_named_twice_is_run_once(short, capsys):
 )
 def test_tuning_says_where_the_best_rate_lies_at_an_edge(found, code, edge, monkeypatch, capsys):
     monkeypatch.setattr("attn_course.tasks.command.tune", lambda task, arm: found)
-    assert cli.main(["tasks", "--tune", "--task", "key_lookup"]) == code
+    assert cli.main(["tasks", "--tune", "--task", "zero_padded_lookup"]) == code
     _head, *lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2  # dot and uniform, which both use 1e-2
+    assert len(lines) == 2  # with the mask and without, both at 1e-2
     assert all(("at an edge" in line) == edge for line in lines)
 
 

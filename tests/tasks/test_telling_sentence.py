@@ -64,7 +64,8 @@ def test_the_answer_is_given_elsewhere_too_as_often_as_chance_has_it():
 
 
 def test_arms_differ_in_the_levels_alone():
-    names = {name: set(dict(arm.build().named_parameters())) for name, arm in TASK.arms.items()}
+    arms = {name: arm for name, arm in TASK.arms.items() if "pooling" not in name}
+    names = {name: set(dict(arm.build().named_parameters())) for name, arm in arms.items()}
     words = {f"attention.score_S.{part}" for part in ("w", "W", "b")}
     sentences = {f"attention.score_D.{part}" for part in ("w", "W", "b")}
     output = {"output.weight", "output.bias"}

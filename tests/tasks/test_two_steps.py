@@ -27,7 +27,7 @@ def test_the_facts_on_the_way_are_the_right_ones_and_the_way_ends_at_the_answer(
 
 
 def test_one_hop_has_as_many_parameters_as_two_and_is_scored_for_what_it_does():
-    two, one = (arm.build() for arm in task.arms.values())
+    two, one = (task.arms[arm].build() for arm in ("2 hops", "1 hop"))
     assert {n: p.shape for n, p in two.named_parameters()} == {
         n: p.shape for n, p in one.named_parameters()
     }

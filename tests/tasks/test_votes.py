@@ -76,8 +76,8 @@ def test_padding_is_empty_and_sizes_are_those_of_the_split(task):
 @both
 def test_arms_differ_in_scores_and_selection_alone(task):
     shared = {"output.weight", "output.bias"}
-    for name, arm in task.arms.items():
-        model = arm.build()
+    for name in (name for name in task.arms if "pooling" not in name):
+        model = task.arms[name].build()
         own = {n for n, _p in model.named_parameters()} - shared
         wanted = {"reinforced": "subset.", "soft": "score.", "sparsemax": "score."}.get(name)
         assert all(n.startswith(wanted) for n in own) if wanted else not own

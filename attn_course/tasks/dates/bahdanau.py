@@ -8,6 +8,7 @@ from attn_course.evaluation.supervision import SupervisedAttention
 from attn_course.general_attention import BahdanauSeq2Seq
 from attn_course.tasks.dates.material import TARGET_SIGNS, source_signs
 from attn_course.tasks.dates.task import Dates
+from attn_course.tasks.readers import parameters, width_for
 from attn_course.tasks.task import Arm, Comparison, Examples
 
 
@@ -27,14 +28,28 @@ class BahdanauDates(Dates):
 
     name = "dates_bahdanau"
     question = "Which day is it, written as YYYY-MM-DD?"
+    claim = (
+        "A decoder that looks back at the source beats one that gets a single fixed vector, both "
+        "with states of the same width."
+    )
+    no_readers = "the variant `uniform context` is one: its decoder sees one fixed vector"
     steps = 150
     learning_rates = (1e-2, 3e-2, 1e-1)
     d_e, n = 32, 32
     supervision = SupervisedAttention(weight=1.0, kind="cross_entropy")
 
-    def model(self, kind: type[BahdanauSeq2Seq] = BahdanauSeq2Seq) -> nn.Module:
-        """Return a model that reads dates."""
-        return kind(len(source_signs()), TARGET_SIGNS, self.d_e, self.n)
+    def model(
+        self, kind: type[BahdanauSeq2Seq] = BahdanauSeq2Seq, n: int | None = None
+    ) -> nn.Module:
+        """Return a model that reads dates, with states of the usual width or of width `n`."""
+        return kind(len(source_signs()), TARGET_SIGNS, self.d_e, n or self.n)
+
+    def wide_fixed_vector(self) -> nn.Module:
+        """Return the model without attention that has four times the parameters."""
+        four_times = 4 * parameters(self.model())
+        return self.model(
+            UniformContext, width_for(lambda n: self.model(UniformContext, n), four_times)
+        )
 
     def supervised_loss(self, model: nn.Module, examples: Examples) -> Tensor:
         """Return the cross-entropy of the signs plus that of the weights towards the gold ones."""
@@ -47,7 +62,8 @@ class BahdanauDates(Dates):
         """The model, told nothing, told where to look, or kept from looking."""
         return {
             "Bahdanau": Arm(self.model, 3e-2),
-            "uniform context": Arm(lambda: self.model(UniformContext), 3e-2),
+            "uniform context": Arm(lambda: self.model(UniformContext), 3e-2, attends=False),
+            "fixed vector, 4 × parameters": Arm(self.wide_fixed_vector, 3e-2, attends=False),
             "supervised": Arm(self.model, 3e-2, self.supervised_loss),
         }
 

@@ -30,6 +30,8 @@ class TransformerDates(Dates):
 
     name = "dates_transformer"
     question = "Which day is it, written as YYYY-MM-DD?"
+    claim = "Cross-attention is needed to look at the source; its mean is not enough."
+    no_readers = "the variant `uniform cross-attention` is one: it sees one fixed vector"
     steps = 400
     d, heads = 32, 4
 
