@@ -144,7 +144,7 @@ def _words() -> dict[str, Any]:
         "most": _("Most weight:"),
         "total": _("Sum of the weights"),
         "entropy": _("Entropy in nats"),
-        "equal": _("As spread out as this many equal weights"),
+        "equal": _("Effective number of keys"),
         "nothing": _("Every key is hidden: every weight is 0, and so is the context."),
         "short": _("The weights no longer add up to 1: the share of the hidden keys is lost."),
         "lost": _("Lost weight"),
