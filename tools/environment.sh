@@ -27,7 +27,7 @@ command -v "$PYTHON" >/dev/null || fail "there is no $PYTHON here: install Pytho
 "$PYTHON" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' ||
   fail "this is $("$PYTHON" --version 2>&1) ($(command -v "$PYTHON")), and the course needs Python \
 3.11, 3.12 or 3.13: choose one that you have, for example: make book PYTHON=python3.12"
-"$PYTHON" -m pip --python "$PYTHON" --version >/dev/null 2>&1 || fail "$PYTHON has no pip, or one \
+"$PYTHON" -m pip --python "$(command -v "$PYTHON")" --version >/dev/null 2>&1 || fail "$PYTHON has no pip, or one \
 older than 22.3: install it (on Debian: apt install python3-pip; elsewhere: $PYTHON -m ensurepip \
 --upgrade), then run the same command again."
 [ ! -e .venv ] || [ -d "$notes" ] || fail ".venv was not made by this command, so it is left \
