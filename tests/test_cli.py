@@ -634,9 +634,9 @@ def test_start_says_how_to_install_jupyterlab_where_it_is_missing(run, tmp_path,
     code, text = run("start", tmp_path / "without")
     assert code == 0
     lines = text.splitlines()
+    python = f'"{sys.executable}"' if " " in sys.executable else sys.executable
     assert lines[-2] == (
-        f"JupyterLab is not installed here yet. To install it: {sys.executable} "
-        "-m pip install jupyterlab"
+        f"JupyterLab is not installed here yet. To install it: {python} -m pip install jupyterlab"
     )
     assert lines[-1].startswith("Begin with: cd ")
 

@@ -252,7 +252,8 @@ def test_the_baseline_is_the_mean_error_of_links_drawn_by_lot():
 
 @every_task
 def test_arms_begin_with_the_same_parameters(task):
-    first, *others = [built(task, arm).state_dict() for arm in task.arms]
+    alike = [arm for arm in task.arms if "×" not in arm]  # a larger reader has other sizes
+    first, *others = [built(task, arm).state_dict() for arm in alike]
     for other in others:
         assert list(other) == list(first)
         for name, parameter in other.items():
