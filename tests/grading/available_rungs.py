@@ -1,6 +1,7 @@
 """The rungs of isolation that can be had on this computer, for tests."""
 
 import os
+import pwd
 import shutil
 import subprocess
 import sys
@@ -50,7 +51,8 @@ def run_as_nobody(program: str) -> subprocess.CompletedProcess:
 
 def _with_an_open_way_to_python() -> list[str]:
     """Return a command that opens root's home, where the interpreter may lie, in its own mounts."""
-    home, inside = Path.home(), Path(sys.base_prefix)
+    # Not `Path.home()`: HOME may be set to another folder.
+    home, inside = Path(pwd.getpwuid(os.getuid()).pw_dir), Path(sys.base_prefix)
     if home not in inside.parents:
         return []
     shown = [str(path) for path in (inside, Path(sys.prefix), ROOT) if home in path.parents]
