@@ -14,7 +14,7 @@ from attn_course.general_attention.sizes import Sizes
 class Cost(NamedTuple):
     """Numbers to learn, FLOPs of a forward pass, numbers held for the backward pass.
 
-    Held are keys, values and weights, and the hidden layer of scores that have one.
+    It holds keys, values and weights, and the hidden layer of scores that have one.
     """
 
     parameters: int

@@ -14,7 +14,7 @@ import anywidget
 import ipywidgets
 import traitlets
 
-from attn_course.practice.side_by_side import EXAMPLE, SideBySide
+from attn_course.practice.side_by_side import SideBySide
 from attn_course.translate import _
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def sliders_beside(
     def show(**values: Any) -> None:
         both.show(**values)
 
-    wanted = both.ranges(ranges) or {EXAMPLE: (1, 2)}
+    wanted = both.ranges(ranges)
     show.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=both.start(name))

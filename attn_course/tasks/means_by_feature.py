@@ -15,17 +15,17 @@ from typing import ClassVar
 
 import numpy as np
 from torch import Tensor, nn
-from torch.nn import functional
 
 from attn_course.attention import TaskModel
 from attn_course.learned_scores import make_score
 from attn_course.tasks.feature_places import MultiAttention
 from attn_course.tasks.parts import SplitAttention, UniformScore, filled
 from attn_course.tasks.readers import RATES, Seen, reader_arms, reader_comparisons
-from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, Weights, as_tensor
+from attn_course.tasks.regression import NumbersTask
+from attn_course.tasks.task import Arm, Comparison, Examples, Split, Weights, as_tensor
 
 
-class MeansByFeature(Task):
+class MeansByFeature(NumbersTask):
     """What is the mean of each feature over the tokens of its kind?"""
 
     name = "means_by_feature"
@@ -64,16 +64,6 @@ class MeansByFeature(Task):
             right={"weights": as_tensor(right)},
             allowed={"weights": as_tensor(np.broadcast_to(there[:, None, :], right.shape))},
         )
-
-    def loss(self, model: nn.Module, examples: Examples) -> Tensor:
-        """Return the mean squared error."""
-        predictions, _weights = model(**examples.inputs)
-        return functional.mse_loss(predictions, examples.targets)
-
-    def score(self, predictions: Tensor, examples: Examples) -> float:
-        """Return how often all four means are less than 0.1 off."""
-        near = (predictions - examples.targets).abs() < 0.1
-        return near.flatten(1).all(dim=-1).double().mean().item()
 
     def named_weights(self, weights: Weights) -> dict[str, Tensor]:
         """Return a row for each feature; one weight per token is the same in each."""

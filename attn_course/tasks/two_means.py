@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from torch import Tensor, nn
-from torch.nn import functional
 
 from attn_course.evaluation.correctness import attention_correctness
 from attn_course.queries import MultiHeadAttention
 from attn_course.tasks.parts import filled
 from attn_course.tasks.readers import RATES, Seen, reader_arms, reader_comparisons
-from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, Weights, as_tensor
+from attn_course.tasks.regression import NumbersTask
+from attn_course.tasks.task import Arm, Comparison, Examples, Split, Weights, as_tensor
 from attn_course.tasks.two_facts import HeadsInOrder
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from attn_course.tasks.training import Trained
 
 
-class TwoMeans(Task):
+class TwoMeans(NumbersTask):
     """What is the mean value of each of two kinds?"""
 
     name = "two_means"
@@ -65,16 +65,6 @@ class TwoMeans(Task):
             right={name: as_tensor(right[:, [at]]) for at, name in enumerate(names)},
             allowed={name: as_tensor(there[:, None, :]) for name in names},
         )
-
-    def loss(self, model: nn.Module, examples: Examples) -> Tensor:
-        """Return the mean squared error."""
-        predictions, _weights = model(**examples.inputs)
-        return functional.mse_loss(predictions, examples.targets)
-
-    def score(self, predictions: Tensor, examples: Examples) -> float:
-        """Return how often both means are less than 0.1 off."""
-        near = (predictions - examples.targets).abs() < 0.1
-        return near.flatten(1).all(dim=-1).double().mean().item()
 
     def named_weights(self, weights: Weights) -> dict[str, Tensor]:
         """Return the map of a head for each kind, in the order of the heads; one head has both."""

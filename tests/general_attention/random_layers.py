@@ -1,4 +1,4 @@
-"""Layers and tensors of random numbers, for the tests of the construction kit."""
+"""Layers and tensors of random numbers, for the tests of kit and translators."""
 
 import numpy as np
 import torch
@@ -12,6 +12,10 @@ seeds = st.integers(0, 2**31)
 def tensor(*size, seed=0):
     generator = torch.Generator().manual_seed(seed)
     return torch.randn(*size, dtype=torch.float64, generator=generator)
+
+
+def words(*size, vocabulary, seed=0):
+    return torch.randint(vocabulary, size, generator=torch.Generator().manual_seed(seed))
 
 
 def fresh(module, seed=0, std=0.7):

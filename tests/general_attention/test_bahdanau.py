@@ -1,5 +1,7 @@
 """Bahdanau's model: a step in loops, PyTorch's GRU, and properties P9.1–P9.3."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -12,6 +14,10 @@ from attn_course.alignment import window_mask
 from attn_course.definitions import general_attention as definition
 from attn_course.definitions.scoring import times
 from attn_course.general_attention import BahdanauSeq2Seq, GatedUpdate
+from tests.general_attention import random_layers
+from tests.general_attention.random_layers import numbers, words
+
+fresh = partial(random_layers.fresh, std=0.4)
 
 B, T_X, T_Y, D_E, N_STATE, D_W, D_O = 3, 7, 5, 2, 11, 13, 17
 SOURCE_WORDS, TARGET_WORDS = 19, 23
@@ -19,31 +25,13 @@ LENGTHS = (7, 4, 1)
 MASK = torch.tensor([[j < length for j in range(T_X)] for length in LENGTHS])
 
 
-def words(*size, vocabulary, seed=0):
-    return torch.randint(vocabulary, size, generator=torch.Generator().manual_seed(seed))
-
-
 SOURCE = words(B, T_X, vocabulary=SOURCE_WORDS)
 TARGET = words(B, T_Y, vocabulary=TARGET_WORDS, seed=1)
-
-
-def fresh(module, seed=0):
-    """Return the module in double precision with every parameter drawn at random."""
-    torch.manual_seed(seed)
-    module = module.double()
-    with torch.no_grad():
-        for parameter in module.parameters():
-            parameter.normal_(std=0.4)
-    return module
 
 
 def make(seed=0, **changes):
     sizes = dict(d_e=D_E, n=N_STATE, d_w=D_W, d_o=D_O) | changes
     return fresh(BahdanauSeq2Seq(SOURCE_WORDS, TARGET_WORDS, **sizes), seed)
-
-
-def numbers(module):
-    return {name: p.detach().numpy() for name, p in module.named_parameters()}
 
 
 # --- a step, in loops --------------------------------------------------------------------------

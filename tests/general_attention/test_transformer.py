@@ -1,6 +1,7 @@
 """The Transformer: PyTorch's own layers, the positions in loops, and properties P9.4–P9.8."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,6 +21,10 @@ from attn_course.general_attention import (
     learning_rate,
     sinusoidal_positions,
 )
+from tests.general_attention import random_layers
+from tests.general_attention.random_layers import tensor, words
+
+fresh = partial(random_layers.fresh, std=0.5)
 
 B, N, M, D, HEADS, D_FF, LAYERS = 2, 7, 5, 12, 3, 13, 2
 SOURCE_WORDS, TARGET_WORDS = 17, 19
@@ -29,27 +34,8 @@ SOURCE_MASK = torch.tensor([[True] * 7, [True] * 4 + [False] * 3])
 TARGET_MASK = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
 
 
-def tensor(*size, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*size, dtype=torch.float64, generator=generator)
-
-
-def words(*size, vocabulary, seed=0):
-    return torch.randint(vocabulary, size, generator=torch.Generator().manual_seed(seed))
-
-
 SOURCE = words(B, N, vocabulary=SOURCE_WORDS)
 TARGET = words(B, M, vocabulary=TARGET_WORDS, seed=1)
-
-
-def fresh(module, seed=0):
-    """Return the module in double precision with every parameter drawn at random."""
-    torch.manual_seed(seed)
-    module = module.double()
-    with torch.no_grad():
-        for parameter in module.parameters():
-            parameter.normal_(std=0.5)
-    return module
 
 
 def make(norm="post", seed=0, **changes):

@@ -99,3 +99,10 @@ def test_no_widget_where_outputs_are_compared(monkeypatch):
 def test_only_functions_can_be_played_with():
     with pytest.raises(TypeError, match="asks for a module"):
         practice.play(object, beside="01.NadarayaWatson")
+
+
+def test_one_example_and_no_range_have_no_slider(monkeypatch):
+    monkeypatch.setattr("attn_course.practice.side_by_side._MOST_NUMBERS", 0)
+    assert len(side_by_side(gaussian_weights).cases) == 1
+    with pytest.raises(TypeError, match="Give a function and a range"):
+        practice.play(gaussian_weights, beside=ID)

@@ -116,11 +116,15 @@ def test_the_overview_of_a_chapter_has_a_table_for_each_of_its_notebooks(monkeyp
     assert len(list(shown(whole).iter("td"))) == 2 * 3 * 5
 
 
-def test_who_comes_back_sees_where_one_stands():
+def four_checks():
     practice.check("01.row_weights", one_sum_for_all)
     practice.check("01.weight_count", 35)
     practice.check("01.Linear", Linear.reference)
     practice.check("01.Linear", WithoutBias)
+
+
+def test_who_comes_back_sees_where_one_stands():
+    four_checks()
     found = practice.overview("01")
     assert found.text().split("\n") == [
         "01 A sample",
@@ -171,10 +175,7 @@ def test_progress_that_can_not_be_read_is_a_note_below_the_table(tmp_path):
 
 
 def test_the_summary_is_one_table_of_points_and_of_what_is_missing():
-    practice.check("01.row_weights", one_sum_for_all)
-    practice.check("01.weight_count", 35)
-    practice.check("01.Linear", Linear.reference)
-    practice.check("01.Linear", WithoutBias)
+    four_checks()
     found = practice.summary("01")
     assert found.text().split("\n") == [
         "01 A sample",
