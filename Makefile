@@ -24,7 +24,7 @@ export PYTHON TORCH PIP_ARGS
 
 .DEFAULT_GOAL := help
 .PHONY: help env pins book plain-book test quick lab test-mine check lint types contracts derived \
-  doctests exercises selftest tested handout tasks bench bench-grader reproduce clean
+  doctests exercises selftest claims handout tasks bench bench-grader reproduce clean
 
 help: ## list these words
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r word text; do \
@@ -52,7 +52,7 @@ test: book ## run every test (the doctests too)
 	@$(RUN) pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 quick: env ## test what has changed since the last commit on main: no book, browser or sandbox
-	@$(RUN) ruff check . && .venv/bin/python tools/quick.py -n $(WORKERS) --dist loadgroup $(ARGS)
+	@$(RUN) ruff check . && .venv/bin/python tools/quick_tests.py -n $(WORKERS) --dist loadgroup $(ARGS)
 
 # A copy: what you write must not make the exercises of the course differ from their source.
 # tools/jupyter has no question about news asked, which JupyterLab would show over the feedback.
@@ -70,8 +70,8 @@ check: lint types contracts derived doctests ## lint, types, who imports whom, d
 
 derived: env
 	@$(COURSE) release --check
-	@.venv/bin/python tools/tested.py --check
-	@.venv/bin/python tools/generated.py --check
+	@.venv/bin/python tools/collect_claims.py --check
+	@.venv/bin/python tools/write_tables.py --check
 
 lint: env
 	@$(RUN) ruff check .
@@ -88,15 +88,15 @@ doctests: env
 
 exercises: env ## write exercises/ anew from solutions/, and the tables of README and CONTRIBUTING
 	@$(COURSE) release
-	@.venv/bin/python tools/generated.py
+	@.venv/bin/python tools/write_tables.py
 
 selftest: env ## try all known mistakes and mutants on the checks, and show the result in README
 	@mkdir -p _build && $(COURSE) selftest >_build/selftest.txt
 	@mv _build/selftest.txt book/_data/selftest.txt
-	@.venv/bin/python tools/generated.py
+	@.venv/bin/python tools/write_tables.py
 
-tested: env ## write book/tested.json anew from the marks of the tests
-	@.venv/bin/python tools/tested.py
+claims: env ## write book/claims.json anew from the marks of the tests
+	@.venv/bin/python tools/collect_claims.py
 
 handout: env ## pack the exercises for learners into dist/: a zip with no solution in it
 	@$(COURSE) handout

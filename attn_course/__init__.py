@@ -31,6 +31,7 @@ __all__ = [
     "HierarchicalAttention",
     "InteractiveCoAttention",
     "KeyValueCache",
+    "LearnedPositions",
     "MetaEmbedding",
     "MultiGrainedCoAttention",
     "MultiHeadAttention",
@@ -46,6 +47,7 @@ __all__ = [
     "activated_general",
     "activations",
     "additive",
+    "alibi_slopes",
     "alignment",
     "attend",
     "attend_multi",
@@ -55,6 +57,7 @@ __all__ = [
     "causal_mask",
     "definitions",
     "dimensionality",
+    "distance_bias",
     "dot",
     "entmax15",
     "evaluation",
@@ -78,11 +81,13 @@ __all__ = [
     "nadaraya_watson",
     "online_softmax",
     "padding_mask",
+    "positions",
     "practice",
     "queries",
     "refine",
     "regress",
     "reinforced",
+    "rotate",
     "running_example",
     "scale",
     "scaled_dot",
@@ -90,6 +95,7 @@ __all__ = [
     "similarity",
     "sinusoidal_positions",
     "softmax",
+    "softmax_off_by_one",
     "sparsemax",
     "tasks",
     "window_mask",
@@ -98,7 +104,7 @@ __all__ = [
 _NAMES = {
     "alignment": (
         "causal_mask entmax15 hard local_monotonic local_predictive padding_mask reinforced "
-        "softmax sparsemax window_mask"
+        "softmax softmax_off_by_one sparsemax window_mask"
     ),
     "attention": "AttentionModel SoftmaxOutput TaskModel attend mean_feature",
     "dimensionality": "attend_multi multi_scores",
@@ -108,12 +114,12 @@ _NAMES = {
         "RotatoryAttention"
     ),
     "general_attention": (
-        "Attention BahdanauSeq2Seq DecoderLayer EncoderLayer GatedUpdate Transformer "
-        "find_models sinusoidal_positions"
+        "Attention BahdanauSeq2Seq DecoderLayer EncoderLayer GatedUpdate Transformer find_models"
     ),
     "graphs": "GAT GATv2 graph_attention",
     "learned_scores": "make_score",
     "nadaraya_watson": "NadarayaWatson regress",
+    "positions": "LearnedPositions alibi_slopes distance_bias rotate sinusoidal_positions",
     "queries": (
         "CapsuleAttention MultiHeadAttention MultiHopAttention SelfAttention "
         "SelfAttentivePooling memory_hops refine"
@@ -136,6 +142,7 @@ if TYPE_CHECKING:  # at run time `__getattr__` loads a name when it is first ask
         padding_mask,
         reinforced,
         softmax,
+        softmax_off_by_one,
         sparsemax,
         window_mask,
     )
@@ -159,11 +166,17 @@ if TYPE_CHECKING:  # at run time `__getattr__` loads a name when it is first ask
         GatedUpdate,
         Transformer,
         find_models,
-        sinusoidal_positions,
     )
     from attn_course.graphs import GAT, GATv2, graph_attention
     from attn_course.learned_scores import make_score
     from attn_course.nadaraya_watson import NadarayaWatson, regress
+    from attn_course.positions import (
+        LearnedPositions,
+        alibi_slopes,
+        distance_bias,
+        rotate,
+        sinusoidal_positions,
+    )
     from attn_course.queries import (
         CapsuleAttention,
         MultiHeadAttention,

@@ -7,19 +7,26 @@ libraries differ, and the checks that turn a bad input into a sentence that help
 
 import sys
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import array_api_compat
 import numpy as np
 
-Array: TypeAlias = Any  # NumPy array, PyTorch tensor, or any other array API object
+if TYPE_CHECKING:
+    from torch import Tensor
+
+# What a type checker knows: arrays of one library go in, and an array of that library comes out.
+# Arrays of any other array API library work as well, but a type checker has to be told so.
+Array = TypeVar("Array", np.ndarray, "Tensor")
+# Where nothing more can be said, as inside a formula, whose steps are those of any library.
+AnyArray: TypeAlias = Any
 
 
 # The library of each type of array met so far: to find it out costs more than a small product.
 _NAMESPACES: dict[type, Any] = {}
 
 
-def namespace(**arrays: Array | None) -> Any:
+def namespace(**arrays: AnyArray | None) -> Any:
     """Return the array library that all `arrays` (given by name; None is skipped) belong to."""
     present = {name: array for name, array in arrays.items() if array is not None}
     known = {_NAMESPACES.get(type(array)) for array in present.values()}
@@ -46,13 +53,13 @@ def namespace(**arrays: Array | None) -> Any:
     return xp
 
 
-def is_tensor(array: Array) -> bool:
-    """Tell whether the array is PyTorch's; where nobody has loaded PyTorch, none is."""
+def is_tensor(array: AnyArray) -> bool:
+    """Tell whether the array is PyTorch's; where PyTorch is not loaded, none is."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(array, torch.Tensor)
 
 
-def is_surely_empty(xp: Any, condition: Array) -> bool:
+def is_surely_empty(xp: Any, condition: AnyArray) -> bool:
     """Tell whether the condition is nowhere true; no, where that can't be known.
 
     While a graph is traced (`torch.compile`) or a function is mapped (`torch.vmap`) arrays have no
@@ -67,7 +74,7 @@ def is_surely_empty(xp: Any, condition: Array) -> bool:
         return False
 
 
-def softmax_along(xp: Any, scores: Array, axis: int) -> Array:
+def softmax_along(xp: Any, scores: AnyArray, axis: int) -> AnyArray:
     """Return exp(scores) / sum(exp(scores)) along `axis`.
 
     Nothing overflows: the largest score is taken off first.
@@ -81,14 +88,14 @@ def softmax_along(xp: Any, scores: Array, axis: int) -> Array:
     return exponentials / xp.sum(exponentials, axis=axis, keepdims=True)
 
 
-def floating_dtype(xp: Any, *arrays: Array) -> Any:
+def floating_dtype(xp: Any, *arrays: AnyArray) -> Any:
     """Return the widest floating dtype of the arrays; the library's own where none has one."""
     present = {array.dtype for array in arrays if array is not None}
     own = [dtype for dtype in present if xp.isdtype(dtype, "real floating")]
     return xp.result_type(*own) if own else xp.asarray(0.0).dtype
 
 
-def as_floats(xp: Any, *arrays: Array) -> tuple[Array, ...]:
+def as_floats(xp: Any, *arrays: AnyArray) -> tuple[AnyArray, ...]:
     """Return the arrays in one floating dtype, the widest of theirs; None stays None.
 
     NumPy does so by itself; PyTorch multiplies matrices of one dtype only.
@@ -97,7 +104,7 @@ def as_floats(xp: Any, *arrays: Array) -> tuple[Array, ...]:
     return tuple(a if a is None or a.dtype == dtype else xp.astype(a, dtype) for a in arrays)
 
 
-def at_least(xp: Any, dtype: Any, array: Array) -> Array:
+def at_least(xp: Any, dtype: Any, array: AnyArray) -> AnyArray:
     """Return the array in `dtype`, or in its own where that is wider.
 
     For sums and counts over many keys: half precision has no number 257 (bfloat16), none of 2049
@@ -106,7 +113,7 @@ def at_least(xp: Any, dtype: Any, array: Array) -> Array:
     return xp.astype(array, xp.result_type(floating_dtype(xp, array), dtype), copy=False)
 
 
-def require_same_width(queries: Array, keys: Array, formula: str) -> None:
+def require_same_width(queries: AnyArray, keys: AnyArray, formula: str) -> None:
     """Raise unless queries and keys have the same last axis, as dot products need."""
     if queries.shape[-1] != keys.shape[-1]:
         raise ValueError(
@@ -116,7 +123,7 @@ def require_same_width(queries: Array, keys: Array, formula: str) -> None:
         )
 
 
-def require_axes(minimum: int, layout: str, **arrays: Array) -> None:
+def require_axes(minimum: int, layout: str, **arrays: AnyArray) -> None:
     """Raise unless each array has at least `minimum` axes; `layout` says which."""
     for name, array in arrays.items():
         if array.ndim < minimum:
@@ -126,7 +133,7 @@ def require_axes(minimum: int, layout: str, **arrays: Array) -> None:
             )
 
 
-def require_shape(wanted: tuple[int, ...], layout: str, **arrays: Array) -> None:
+def require_shape(wanted: tuple[int, ...], layout: str, **arrays: AnyArray) -> None:
     """Raise unless each array has the shape `wanted`; `layout` names its axes."""
     for name, array in arrays.items():
         if shape(array) != wanted:
@@ -143,7 +150,7 @@ def require_choice(name: str, given: str, choices: Iterable[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(listed)}, but is {given!r}.")
 
 
-def require_values(keys: Array, values: Array) -> None:
+def require_values(keys: AnyArray, values: AnyArray) -> None:
     """Raise unless there are as many values as keys."""
     if keys.shape[-2] != values.shape[-2]:
         raise ValueError(
@@ -153,7 +160,7 @@ def require_values(keys: Array, values: Array) -> None:
         )
 
 
-def require_keys(scores: Array, axis: int) -> None:
+def require_keys(scores: AnyArray, axis: int) -> None:
     """Raise when there is nothing to attend to."""
     if scores.shape[axis] == 0:
         raise ValueError(
@@ -162,7 +169,7 @@ def require_keys(scores: Array, axis: int) -> None:
         )
 
 
-def require_mask(mask: Array, scores: Array, name: str = "mask") -> None:
+def require_mask(mask: AnyArray, scores: AnyArray, name: str = "mask") -> None:
     """Raise unless `mask` is boolean and broadcasts to the shape of `scores`."""
     if "bool" not in str(mask.dtype):
         raise ValueError(
@@ -184,7 +191,7 @@ def broadcasts(given: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
         return False
 
 
-def batch_shape(**arrays: Array) -> tuple[int, ...]:
+def batch_shape(**arrays: AnyArray) -> tuple[int, ...]:
     """Return the leading axes, all but the last two, that the arrays share; raise if they don't."""
     leading = [shape(array)[:-2] for array in arrays.values()]
     if all(axes == leading[0] for axes in leading):
@@ -199,6 +206,6 @@ def batch_shape(**arrays: Array) -> tuple[int, ...]:
         ) from None
 
 
-def shape(array: Array) -> tuple[int, ...]:
+def shape(array: AnyArray) -> tuple[int, ...]:
     """Return the shape as a plain tuple, the same for every library."""
     return tuple(array.shape)

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-def replace_file(path: Path, text: str) -> None:
-    """Put `text` into the file `path`, which may be there or not."""
+def replace_file(path: Path, content: str | bytes) -> None:
+    """Put `content` into the file `path`, which may be there or not."""
     path = path.resolve()  # behind a link, the file itself is replaced and the link stays
     mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
-    with _written_beside(path, text) as name:
+    with _written_beside(path, content) as name:
         os.chmod(name, mode)
         os.replace(name, path)
 
@@ -25,12 +25,12 @@ def create_file(path: Path, text: str) -> None:
 
 
 @contextmanager
-def _written_beside(path: Path, text: str) -> Iterator[str]:
-    """Write `text` to a new file next to `path`; the file is removed if anything fails."""
+def _written_beside(path: Path, content: str | bytes) -> Iterator[str]:
+    """Write `content` to a new file next to `path`; the file is removed if anything fails."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode("utf-8"))
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         yield name

@@ -250,6 +250,38 @@ def parser() -> Reader:
         "--seeds", type=count, metavar="N", help=_("train from N seeds (the lab's own five)")
     )
     made.add_argument("--json", action="store_true", help=_("print every number as JSON"))
+    made = command(
+        "translate",
+        translate,
+        _("train a small model to translate dates, once, and let it translate yours"),
+        '  attn-course translate "March 5, 2024" --language en\n'
+        '  attn-course translate "5. März 2024" 24.12.99 --language de --alignment\n'
+        "  attn-course translate --language fr < dates.txt\n\n"
+        + _("It is a small neural network and not a parser, so it may be wrong."),
+    )
+    made.add_argument(
+        "date", nargs="*", metavar="DATE", help=_("dates; without any, one per line is read")
+    )
+    made.add_argument(
+        "--language",
+        metavar="CODE",
+        help=_("in which language they are written, for example en; de, fr, ru and others too"),
+    )
+    made.add_argument(
+        "--alignment",
+        action="store_true",
+        help=_("show for each digit the characters that the model looked at"),
+    )
+    made.add_argument(
+        "--model",
+        type=Path,
+        default=Path(".attn-course") / "date_translator.pt",
+        metavar="FILE",
+        help=_("where the trained weights are kept (%(default)s)"),
+    )
+    made.add_argument(
+        "--fresh", action="store_true", help=_("train anew, and replace the weights in the file")
+    )
     grade_command.add_parser(commands)
     top.commands = commands.choices
     return top
@@ -277,6 +309,26 @@ def tasks(arguments: argparse.Namespace) -> int:
         known = all_tasks()
         unknown = next(name for name in arguments.task if name not in known)
         raise Misuse(f"{fault}{did_you_mean(unknown, known)}") from fault
+
+
+def translate(arguments: argparse.Namespace) -> int:
+    """Let a small model translate dates."""
+    from attn_course.tasks.dates import command
+    from attn_course.tasks.dates.rendering import LOCALES
+    from attn_course.tasks.dates.translator import TranslatorProblem
+
+    try:
+        return command.carry_out(arguments)
+    except command.UnknownLanguage as fault:
+        meant = did_you_mean(arguments.language or "", LOCALES)
+        raise Misuse(f"{fault}{meant}") from fault
+    except TranslatorProblem as fault:
+        return complain(str(fault), OPEN)
+    except ImportError as fault:  # Babel is installed on demand
+        return complain(str(fault), OPEN)
+    except OSError as fault:
+        sentence = _("The weights can be neither read from nor written to {path}: {why}.")
+        return complain(sentence.format(path=arguments.model, why=fault.strerror), OPEN)
 
 
 def lab(arguments: argparse.Namespace) -> int:

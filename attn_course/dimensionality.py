@@ -24,7 +24,7 @@ from attn_course._arrays import (
 from attn_course.activations import Activation, activation
 from attn_course.alignment import softmax
 from attn_course.attention import Align, attend, attend_by_scores
-from attn_course.attention.masked import all_finite
+from attn_course.attention.mask_policy import all_finite
 
 
 def single(weights: Array, values: Array) -> Array:

@@ -59,15 +59,15 @@ def segment_softmax(scores: Tensor, segments: Tensor, n: int, mask: Tensor | Non
         require_mask(mask, scores)
         scores = scores.masked_fill(~mask, -inf)
     # Half precision can't add up many small numbers, so the sums are taken in single.
-    e = scores.to(torch.promote_types(scores.dtype, torch.float32))
-    index = segments.expand(e.shape)
-    per_segment = (*e.shape[:-1], n)
-    largest = e.new_full(per_segment, -inf).scatter_reduce(-1, index, e.detach(), "amax")
+    e = scores.to(torch.promote_types(scores.dtype, torch.float32)).movedim(-1, 0)  # edges first
+    index = segments.view(-1, *[1] * (e.ndim - 1)).expand(e.shape)
+    per_segment = (n, *e.shape[1:])
+    largest = e.new_full(per_segment, -inf).scatter_reduce(0, index, e.detach(), "amax")
     largest = largest.masked_fill(largest == -inf, 0)  # nothing counts: avoids -inf - (-inf)
-    exponentials = (e - largest.gather(-1, index)).exp()
-    total = e.new_zeros(per_segment).scatter_add(-1, index, exponentials)
+    exponentials = (e - largest.gather(0, index)).exp()
+    total = e.new_zeros(per_segment).scatter_add(0, index, exponentials)
     total = total.masked_fill(total == 0, 1)
-    return (exponentials / total.gather(-1, index)).to(scores.dtype)
+    return (exponentials / total.gather(0, index)).movedim(0, -1).to(scores.dtype)
 
 
 def graph_attention(
@@ -97,13 +97,23 @@ def graph_attention(
             f"each edge needs its score: scores are {shape(scores)}, edges are {shape(edges)}. "
             "The last axis of both must be the number of edges."
         )
-    asks, looked_at = edges
+    arriving = _of_nodes(values, edges[1])  # (..., n, d_v) -> (..., e, d_v)
+    return _averaged(scores, edges[0], arriving, mask, q)
+
+
+def _averaged(
+    scores: Tensor, asks: Tensor, arriving: Tensor, mask: Tensor | None, q: int
+) -> tuple[Tensor, Tensor]:
+    """Return contexts and weights as `graph_attention` does, from the value of each edge.
+
+    `arriving` `(..., e, d_v)` is what `_of_nodes` returns.
+    """
     weights = segment_softmax(scores, asks, q, mask)
-    arriving = _of_nodes(values, looked_at)  # (..., n, d_v) -> (..., e, d_v)
     if mask is not None:  # 0 * NaN is NaN, so a broken value must not even meet its weight of 0
         arriving = arriving.where(mask[..., None], 0)
-    messages = arriving * weights[..., None]
-    by_edge = messages.movedim(-2, 0)  # (e, ..., d_v), see `_of_nodes`
+    batch = torch.broadcast_shapes(weights.shape, arriving.shape[:-1])  # (..., e)
+    arriving, shares = arriving.expand(*batch, -1), weights.expand(batch)
+    by_edge = arriving.movedim(-2, 0) * shares.movedim(-1, 0)[..., None]  # (e, ..., d_v)
     rows = by_edge.flatten(1)
     contexts = rows.new_zeros(q, rows.shape[1]).scatter_add(0, asks[:, None].expand_as(rows), rows)
     return contexts.unflatten(1, by_edge.shape[1:]).movedim(0, -2), weights
@@ -171,10 +181,11 @@ class _GraphLayer(nn.Module, ABC):
             real = (mask[..., edges[0]] & mask[..., edges[1]])[..., None, :]  # (..., 1, e)
             if edge_features is not None:
                 edge_features = edge_features.where(real[..., 0, :, None], 0)
-        values, scores = self._values_and_scores(features, edges, edge_features)
-        contexts, weights = graph_attention(scores, edges, values, real)  # (..., heads, n, d_head)
+        arriving, scores = self._values_and_scores(features, edges, edge_features)
+        contexts, weights = _averaged(scores, edges[0], arriving, real, n)
         if self.combine == "concat":
-            joined = contexts.transpose(-2, -3).flatten(-2)  # (..., n, heads * d_head)
+            # (..., heads, n, d_head) -> (..., n, heads * d_head)
+            joined = contexts.transpose(-2, -3).flatten(-2)
         else:
             joined = contexts.mean(dim=-3)  # (..., n, d_head)
         return self.act(joined), weights if need_weights else None
@@ -183,7 +194,7 @@ class _GraphLayer(nn.Module, ABC):
     def _values_and_scores(
         self, features: Tensor, edges: Tensor, edge_features: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Return values `(..., heads, n, d_head)` and scores `(..., heads, e)`."""
+        """Return the values of edges `(..., heads, e, d_head)` and scores `(..., heads, e)`."""
 
     def _require_widths(
         self, features: Tensor, edges: Tensor, edge_features: Tensor | None
@@ -244,7 +255,7 @@ class GAT(_GraphLayer):
         if edge_features is not None and self.W_e is not None and self.a_3 is not None:
             of_edge = self.a_3[:, None, :] @ self.W_e  # a_3^T W_e: (heads, 1, d_e)
             scores = scores + (edge_features[..., None, :, :] @ of_edge.mT)[..., 0]
-        return values, leaky_relu(scores, SLOPE)  # (..., heads, e)
+        return _of_nodes(values, edges[1]), leaky_relu(scores, SLOPE)  # (..., heads, e)
 
 
 class GATv2(_GraphLayer):
@@ -278,14 +289,15 @@ class GATv2(_GraphLayer):
     ) -> tuple[Tensor, Tensor]:
         # `scoring.additive` would map both ends of every edge; here every node is mapped once.
         queries = _for_each_head(features, self.W_q)  # (..., heads, n, d_head)
-        keys = _for_each_head(features, self.W_k)
-        inside = _of_nodes(queries, edges[0]) + _of_nodes(keys, edges[1])
+        if self.b is not None:
+            queries = queries + self.b[:, None, :]
+        # Gathered once, as keys and as values: in the backward pass that is what costs.
+        keys = _of_nodes(_for_each_head(features, self.W_k), edges[1])  # (..., heads, e, d_head)
+        inside = _of_nodes(queries, edges[0]) + keys
         if edge_features is not None and self.W_e is not None:
             inside = inside + _for_each_head(edge_features, self.W_e)
-        if self.b is not None:
-            inside = inside + self.b[:, None, :]  # (..., heads, e, d_head)
-        # (..., heads, e, d_head) -> (..., heads, e)
-        return keys, (leaky_relu(inside, SLOPE) * self.a[:, None, :]).sum(dim=-1)
+        activated = leaky_relu(inside, SLOPE).movedim(-2, 0)  # (e, ..., heads, d_head)
+        return keys, (activated * self.a).sum(dim=-1).movedim(0, -1)
 
 
 def _glorot(heads: int, *size: int) -> Tensor:

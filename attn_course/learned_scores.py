@@ -14,7 +14,7 @@ from attn_course import scoring
 from attn_course._arrays import require_choice
 from attn_course.activations import Activation
 
-SCORES = (
+SCORE_NAMES = (
     "additive",
     "dot",
     "scaled_dot",
@@ -97,7 +97,7 @@ class NoQueryScore(nn.Module):
         return scoring.no_query(keys, self.w, self.W, self.b, self.act)
 
 
-class Score(nn.Module):
+class FixedScore(nn.Module):
     """A formula without parameters as a layer, so that every score prints and counts alike."""
 
     def __init__(self, kind: str) -> None:
@@ -127,7 +127,7 @@ def make_score(
     >>> sum(p.numel() for p in make_score("general", d_q=3, d_k=5).parameters())
     15
     """
-    require_choice("score", kind, SCORES)
+    require_choice("score", kind, SCORE_NAMES)
     if kind == "additive":
         return AdditiveScore(d_q, d_k, d_w or d_k, act)
     if kind == "general":
@@ -141,7 +141,7 @@ def make_score(
             f"the score {kind!r} compares entry by entry and needs d_q = d_k, but d_q = {d_q} and "
             f"d_k = {d_k}. Use additive, general, biased_general or activated_general."
         )
-    return Score(kind)
+    return FixedScore(kind)
 
 
 def uniform(*size: int, fan_in: int) -> Tensor:

@@ -16,6 +16,7 @@ from math import prod, sqrt
 from typing import Any
 
 from attn_course._arrays import (
+    AnyArray,
     Array,
     as_floats,
     batch_shape,
@@ -271,7 +272,7 @@ def _unit(xp: Any, vectors: Array) -> Array:
     return vectors / xp.sqrt(xp.where(squares > 0, squares, xp.ones_like(squares)))
 
 
-def _largest_finite(xp: Any, vectors: Array) -> Array:
+def _largest_finite(xp: Any, vectors: AnyArray) -> AnyArray:
     """Return the largest size of a finite entry, `(..., 1, 1)`, as a constant of no gradient."""
     if is_tensor(vectors):
         vectors = vectors.detach()
@@ -281,7 +282,7 @@ def _largest_finite(xp: Any, vectors: Array) -> Array:
     return xp.max(finite, axis=(-2, -1), keepdims=True)
 
 
-def _distances(xp: Any, queries: Array, keys: Array) -> Array:
+def _distances(xp: Any, queries: AnyArray, keys: AnyArray) -> AnyArray:
     """Return |q - k| of every query and key, with gradient 0 where they are equal."""
     if is_tensor(queries):
         import torch

@@ -18,12 +18,16 @@ Run = Callable[[], object]
 
 @dataclass(frozen=True)
 class Line:
-    """One measured number, with the bound it should keep (None: for information)."""
+    """One measured number, with the bound it should keep (None: for information).
+
+    `why` is printed when the bound is missed, for a bound that this code can't be expected to keep.
+    """
 
     what: str
     value: float
     bound: float | None = None
     detail: str = ""
+    why: str = ""
 
     @property
     def kept(self) -> bool:
@@ -33,7 +37,8 @@ class Line:
     def __str__(self) -> str:
         bound = "" if self.bound is None else f"<= {self.bound:<5.4g}"
         verdict = "" if self.bound is None else ("pass" if self.kept else "FAIL")
-        return f"  {self.what:<62}{self.value:>8.3f}  {bound:<9}{verdict:<6}{self.detail}"
+        why = f"\n    why: {self.why}" if self.why and not self.kept else ""
+        return f"  {self.what:<62}{self.value:>8.3f}  {bound:<9}{verdict:<6}{self.detail}{why}"
 
 
 def compare_times(what: str, ours: Run, peer: Run, bound: float | None, repeats: int = 15) -> Line:

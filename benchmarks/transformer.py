@@ -11,7 +11,8 @@ from math import sqrt
 import torch
 from torch import Tensor, nn
 
-from attn_course.general_attention import Transformer, sinusoidal_positions
+from attn_course.general_attention import Transformer
+from attn_course.positions import sinusoidal_positions
 from attn_course.queries import MultiHeadAttention
 from benchmarks.measure import Line, compare_times
 
@@ -29,7 +30,7 @@ class Peer(nn.Module):
             nn.Embedding(WORDS, D),
             nn.Embedding(WORDS, D),
         )
-        self.positions = sinusoidal_positions(max(LENGTHS), D)
+        self.positions = sinusoidal_positions(max(LENGTHS), D, like=torch.ones(1))
         self.stacks = nn.Transformer(
             D, HEADS, LAYERS, LAYERS, D_FF, dropout=0.0, batch_first=True, norm_first=True
         )

@@ -4,7 +4,14 @@ from functools import partial
 
 import numpy as np
 
-from attn_course import alignment, attention, dimensionality, running_example, scoring
+from attn_course import (
+    alignment,
+    attention,
+    dimensionality,
+    positions,
+    running_example,
+    scoring,
+)
 from attn_course import nadaraya_watson as nw
 
 B, Q, K, D, D_V, D_W = 13, 3, 7, 5, 2, 11  # every axis its own prime: a swapped axis can't pass
@@ -12,7 +19,7 @@ B, Q, K, D, D_V, D_W = 13, 3, 7, 5, 2, 11  # every axis its own prime: a swapped
 
 def answers() -> dict[str, np.ndarray]:
     """Return what the formulas say, by name."""
-    said = _alignments() | _contexts() | _regression()
+    said = _alignments() | _contexts() | _regression() | _positions()
     return {name: np.asarray(answer) for name, answer in said.items()}
 
 
@@ -29,6 +36,7 @@ def _alignments():
     return {
         "softmax": alignment.softmax(scores),
         "softmax, masked and warm": alignment.softmax(scores, mask, temperature=2.0),
+        "softmax_off_by_one": alignment.softmax_off_by_one(scores, mask),
         "sparsemax": alignment.sparsemax(scores, mask),
         "entmax15": alignment.entmax15(scores, mask),
         "hard": alignment.hard(scores, np.random.default_rng(1), mask),
@@ -87,4 +95,15 @@ def _regression():
         "regress": nw.regress(asked, inputs, targets, w=2.0),
         "loss": nw.loss(inputs, targets, w=2.0),
         "gradient_descent": nw.gradient_descent(inputs, targets, 0.5, learning_rate=0.1, steps=5),
+    }
+
+
+def _positions():
+    features = np.random.default_rng(4).normal(size=(B, K, 2 * D))
+    return {
+        "sinusoidal_positions": positions.sinusoidal_positions(K, 2 * D),
+        "positions_of": positions.positions_of(features[..., 0] > 0),
+        "rotate": positions.rotate(features),
+        "rotate, half": positions.rotate(features, range(K, 2 * K), pairs="half"),
+        "distance_bias": positions.distance_bias(positions.alibi_slopes(D), Q, K),
     }

@@ -44,6 +44,7 @@ def drawn(make):
 
 ALIGN = {
     "softmax": with_mask,
+    "softmax_off_by_one": with_mask,
     "sparsemax": with_mask,
     "entmax15": with_mask,
     "hard": lambda make: with_mask(make) | {"rng": torch.Generator()},

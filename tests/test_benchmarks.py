@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from benchmarks import multi_head, transformer
+from benchmarks import multi_head, positions, transformer
 from benchmarks.measure import Line, memory, random, straight_line
 
 
@@ -36,6 +36,13 @@ def test_a_line_says_whether_its_bound_is_kept():
     assert Line("time", 99.0).kept  # for information only
 
 
+def test_a_missed_bound_comes_with_its_reason_and_a_kept_one_without():
+    why = "the peer is one loop, ours are six."
+    assert str(Line("time", 1.3, 1.2, why=why)).endswith(f"why: {why}")
+    assert why not in str(Line("time", 1.0, 1.2, why=why))
+    assert "why" not in str(Line("time", 1.3, 1.2))
+
+
 # --- like is compared with like ------------------------------------------------------------------
 
 
@@ -54,3 +61,10 @@ def test_the_transformers_that_are_compared_compute_the_same(padded):
     mask = real if padded else None
     logits, _ = ours(source, target, mask, need_weights=False)
     torch.testing.assert_close(logits, theirs(source, target, mask))
+
+
+def test_rotation_and_complex_numbers_compute_the_same():
+    x = random(positions.BATCH, positions.HEADS, 32, positions.D)
+    torch.testing.assert_close(
+        positions.rotate(x), positions.by_complex_numbers(x), atol=1e-4, rtol=0
+    )

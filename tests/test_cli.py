@@ -93,7 +93,7 @@ def test_help_and_version_come_without_loading_torch_or_numpy(words):
 
 def test_every_command_has_help_with_an_example(run):
     _code, text = run("--help")
-    learners = ("check", "watch", "progress", "hint", "reset", "start", "solution")
+    learners = ("check", "watch", "progress", "hint", "reset", "start", "solution", "translate")
     others = ("handout", "release", "selftest", "new", "mistakes", "tasks", "lab", "grade")
     for command in learners + others:
         assert f"    {command} " in text

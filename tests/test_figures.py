@@ -180,7 +180,7 @@ def test_a_query_on_a_point_is_left_out_only_when_asked(points):
     explorer.leave_one_out = True
     assert explorer.weights[7] == 0
     assert explorer.weights.sum() == pytest.approx(1)
-    explorer.query = (x[7] + x[8]) / 2  # no point stands here, so none is left out
+    explorer.query = (x[7] + x[8]) / 2  # no point is here, so none is left out
     assert (explorer.weights > 0).all()
 
 

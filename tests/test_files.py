@@ -18,6 +18,12 @@ def test_writing_keeps_the_permissions_and_leaves_no_other_file(tmp_path):
     assert os.listdir(tmp_path) == ["file"]
 
 
+def test_bytes_are_written_as_they_are(tmp_path):
+    path = tmp_path / "file"
+    replace_file(path, b"\xff\r\n")
+    assert path.read_bytes() == b"\xff\r\n"
+
+
 def test_writing_through_a_link_keeps_the_link(tmp_path):
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_text("old")

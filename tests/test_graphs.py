@@ -28,7 +28,7 @@ def tensor(*size, seed=0):
 
 
 def some_edges(seed=0, n=N, e=E):
-    """Random edges with repetitions; node n - 1 looks at nobody and nobody looks at it."""
+    """Random edges with repetitions; node n - 1 has no edge."""
     return torch.from_numpy(np.random.default_rng(seed).integers(0, n - 1, (2, e)))
 
 

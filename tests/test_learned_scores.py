@@ -27,7 +27,7 @@ def test_a_layer_is_its_formula_with_its_own_parameters(kind):
 
 
 @pytest.mark.parametrize(
-    "kind", [kind for kind in learned_scores.SCORES if kind not in WITH_PARAMETERS]
+    "kind", [kind for kind in learned_scores.SCORE_NAMES if kind not in WITH_PARAMETERS]
 )
 def test_a_score_without_parameters_is_the_formula(kind):
     queries, keys = torch.randn(B, Q, D_Q), torch.randn(B, K, D_Q)

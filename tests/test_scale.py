@@ -21,6 +21,7 @@ from attn_course.scale import (
     LinearState,
     blockwise_attention,
     grouped_query_attention,
+    linear,
     linear_attention,
     online_softmax,
 )
@@ -511,6 +512,33 @@ def test_a_large_word_does_not_swallow_the_words_before_it():
     torch.testing.assert_close(contexts, wanted)
 
 
+@pytest.mark.parametrize("n", [1, 127, 128, 129, 300])
+def test_causal_linear_attention_is_the_same_in_segments(n, monkeypatch):
+    """A segment has 2,048 words: too many for a test, so it is made shorter."""
+
+    def contexts_and_gradients():
+        arrays = [tensor(2, n, D, seed=seed).requires_grad_() for seed in range(3)]
+        contexts = linear_attention(*arrays, causal=True)
+        return contexts, *torch.autograd.grad(contexts.square().sum(), arrays)
+
+    wanted = contexts_and_gradients()
+    monkeypatch.setattr(linear, "SEGMENT", 2 * linear.CHUNK)
+    for found, whole in zip(contexts_and_gradients(), wanted, strict=True):
+        torch.testing.assert_close(found, whole)
+
+
+@pytest.mark.parametrize("broken", [torch.nan, torch.inf])
+def test_a_broken_word_is_seen_in_later_segments_alone(broken, monkeypatch):
+    monkeypatch.setattr(linear, "SEGMENT", linear.CHUNK)
+    arrays = [tensor(200, D, seed=seed) for seed in range(3)]
+    wanted = linear_attention(*arrays, causal=True)
+    arrays[2][100, 0] = broken
+    contexts = linear_attention(*arrays, causal=True)
+    torch.testing.assert_close(contexts[:100], wanted[:100])
+    torch.testing.assert_close(contexts[:, 1:], wanted[:, 1:])
+    assert not contexts[100:, 0].isfinite().any()
+
+
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(("dtype", "low"), [(torch.float32, -18), (torch.bfloat16, -9)])
 def test_linear_attention_keeps_features_far_below_zero(dtype, low, causal):
@@ -520,6 +548,12 @@ def test_linear_attention_keeps_features_far_below_zero(dtype, low, causal):
     contexts = linear_attention(x, x, values, causal=causal)
     assert contexts.dtype == dtype
     torch.testing.assert_close(contexts, values)
+
+
+def test_the_features_of_linear_attention_have_slope_one_at_zero():
+    x = torch.zeros(1, requires_grad=True)
+    (slope,) = torch.autograd.grad(linear._positive(x), x)
+    assert slope == 1
 
 
 def test_linear_attention_sums_many_keys_in_half_precision():

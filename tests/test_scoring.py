@@ -43,7 +43,7 @@ def draw(rng):
 
 
 # name -> (score of all pairs, score of one pair, whether widths must agree)
-SCORES = {
+FORMULAS = {
     "dot": (lambda p: (scoring.dot, {}), lambda p: (definition.dot, {}), True),
     "scaled_dot": (
         lambda p: (scoring.scaled_dot, {}),
@@ -91,7 +91,7 @@ SCORES = {
 
 def bind(name, p):
     """Return the score as a function of queries and keys, and the queries and keys for it."""
-    make, _, same_width = SCORES[name]
+    make, _, same_width = FORMULAS[name]
     function, parameters = make(p)
     return partial(function, **parameters), p["queries"], p["same" if same_width else "keys"]
 
@@ -112,12 +112,12 @@ def as_torch(p, dtype=torch.float64):
     "definitions.scoring.euclidean",
     "definitions.scoring.squared_euclidean",
 )
-@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("name", FORMULAS)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_score_agrees_with_its_definition_in_loops(name, seed):
     p = draw(np.random.default_rng(seed))
     score, queries, keys = bind(name, p)
-    one, parameters = SCORES[name][1](p)
+    one, parameters = FORMULAS[name][1](p)
     scores = score(queries, keys)
     assert scores.shape == (B, Q, K)
     wanted = [
@@ -127,7 +127,7 @@ def test_a_score_agrees_with_its_definition_in_loops(name, seed):
     np.testing.assert_allclose(scores, wanted, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("name", FORMULAS)
 def test_numpy_and_pytorch_agree(name, rng):
     p = draw(rng)
     score, queries, keys = bind(name, p)
@@ -136,14 +136,14 @@ def test_numpy_and_pytorch_agree(name, rng):
     np.testing.assert_allclose(theirs.numpy(), ours, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("name", FORMULAS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 def test_the_dtype_is_kept(name, dtype, rng):
     score, queries, keys = bind(name, as_torch(draw(rng), dtype))
     assert score(queries, keys).dtype == dtype
 
 
-@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("name", FORMULAS)
 def test_gradcheck_through_queries_keys_and_parameters(name, rng):
     p = {key: value.requires_grad_() for key, value in as_torch(draw(rng)).items()}
     score, queries, keys = bind(name, p)
@@ -152,7 +152,7 @@ def test_gradcheck_through_queries_keys_and_parameters(name, rng):
     assert torch.autograd.gradcheck(lambda *_: score(queries, keys), tensors)
 
 
-@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("name", FORMULAS)
 def test_a_score_can_be_handed_to_attend(name, rng):
     score, queries, keys = bind(name, draw(rng))
     context, weights = attend(queries, keys, rng.normal(size=(B, K, 17)), score=score)

@@ -2,7 +2,13 @@
 
 import pytest
 
-from attn_course._sources import ROOT, code_without_comments, files_behind, fingerprint
+from attn_course._sources import (
+    ROOT,
+    code_without_comments,
+    code_without_words,
+    files_behind,
+    fingerprint,
+)
 
 FILES = {
     "__init__.py": "from importlib import import_module\nimport_module(name)\n",
@@ -92,6 +98,20 @@ def test_a_comment_can_be_ignored_but_no_other_change(root):
     path.write_text(FILES["top.py"] + "x = 1\n", encoding="utf-8")
     assert code_without_comments(path) != before
     assert code_without_comments(package / "middle/words.txt") == b"data"
+
+
+@pytest.mark.parametrize("before", ['"""Do."""\nx = 1\n', 'def f():\n    "Do."\n    return 1\n'])
+def test_a_docstring_can_be_ignored_but_no_other_string(tmp_path, before):
+    path = tmp_path / "a.py"
+
+    def read(text):
+        path.write_text(text, encoding="utf-8")
+        return code_without_words(path)
+
+    assert read(before.replace("Do.", "Do it.")) == read(before)
+    assert read(before.replace("1", "2")) != read(before)
+    assert read(before + 'y = "Do."\n') != read(before + 'y = "Do it."\n')
+    assert read(before) == read(before.replace('"Do."\n    ', "").replace('"""Do."""\n', ""))
 
 
 def test_packages_only_gather_names_so_that_importing_a_module_needs_no_init():

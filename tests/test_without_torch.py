@@ -1,4 +1,4 @@
-"""The formulas on arrays do without PyTorch; the layers beside them wait until they are named."""
+"""The formulas on arrays do without PyTorch; layers are loaded when they are first named."""
 
 import importlib
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import attn_course
-from attn_course import attention, nadaraya_watson
+from attn_course import attention, nadaraya_watson, positions
 from tests.formulas_on_arrays import answers
 
 ROOT = Path(__file__).parents[1]
@@ -42,7 +42,7 @@ def test_numpy_arrays_never_make_a_formula_load_pytorch(tmp_path):
     run(ASK + "assert 'torch' not in sys.modules", tmp_path / "answers.npz")
 
 
-HOMES = ["alignment", "attention", "dimensionality", "nadaraya_watson", "scoring"]
+HOMES = ["alignment", "attention", "dimensionality", "nadaraya_watson", "positions", "scoring"]
 
 
 @pytest.mark.parametrize("home", HOMES)
@@ -59,7 +59,7 @@ def test_every_function_on_arrays_can_be_imported_where_there_is_no_pytorch(home
     run(f"{HIDE}; from attn_course import {', '.join(at_the_top)}")
 
 
-@pytest.mark.parametrize("package", [attention, nadaraya_watson])
+@pytest.mark.parametrize("package", [attention, nadaraya_watson, positions])
 def test_layers_can_be_had_from_the_package_of_their_formulas(package):
     layers = [name for name in dir(package) if isinstance(getattr(package, name), type)]
     assert layers

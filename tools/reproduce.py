@@ -146,7 +146,7 @@ def main() -> int:
     os.environ["PYTHONPATH"] = str(ROOT)  # the kernels run the package of this checkout
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # a warning of the debugger's
     with tempfile.TemporaryDirectory(prefix="reproduce-") as folder:
-        os.environ["ATTN_COURSE_HOME"] = folder  # the checks in solutions are nobody's progress
+        os.environ["ATTN_COURSE_HOME"] = folder  # not the learner's progress
         reports = reproduce(files, Path(folder).resolve())
     for report in reports:
         for problem in report.problems:

@@ -5,7 +5,7 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from attn_course._arrays import Array, at_least, is_tensor, namespace, shape
+from attn_course._arrays import AnyArray, Array, at_least, is_tensor, namespace, shape
 from attn_course.alignment.soft import softmax
 
 
@@ -27,15 +27,15 @@ def hard(scores: Array, rng: Any, mask: Array | None = None) -> Array:
     exact = at_least(xp, uniform.dtype, weights)
     cumulative = xp.cumulative_sum(exact, axis=-1)
     reached = cumulative > uniform * cumulative[..., -1:]
-    # The first key where the running sum passes the draw; the sum stands
-    # still over keys of weight 0, so a masked key is never the first.
+    # The first key where the running sum passes the draw; the sum does
+    # not grow over keys of weight 0, so a masked key is never the first.
     passed = xp.cumulative_sum(xp.astype(reached, xp.int32), axis=-1)
     drawn = xp.astype(passed == 1, weights.dtype)
     # NaN must not look like a row that is masked out whole.
     return xp.where(xp.isnan(weights), xp.full_like(drawn, xp.nan), drawn)
 
 
-def uniform_draws(rng: Any, weights: Array) -> Array:
+def uniform_draws(rng: Any, weights: AnyArray) -> AnyArray:
     """Return one draw from [0, 1) for each row, from the generator that fits the weights."""
     size = (*shape(weights)[:-1], 1)
     if is_tensor(weights):

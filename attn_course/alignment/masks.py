@@ -11,13 +11,13 @@ from typing import Any, TypeAlias
 import array_api_compat
 import numpy as np
 
-from attn_course._arrays import Array, namespace, require_mask
+from attn_course._arrays import AnyArray, namespace, require_mask
 
 # An array `(..., n)`, a range, or how many there are.
-Positions: TypeAlias = int | range | Array
+Positions: TypeAlias = int | range | AnyArray
 
 
-def padding_mask(lengths: Array, k: int) -> Array:
+def padding_mask(lengths: AnyArray, k: int) -> AnyArray:
     """Return the mask `(..., 1, k)` that shows the first `lengths` keys.
 
     >>> import numpy as np
@@ -32,8 +32,8 @@ def padding_mask(lengths: Array, k: int) -> Array:
 def causal_mask(
     query_positions: Positions,
     key_positions: Positions | None = None,
-    like: Array | None = None,
-) -> Array:
+    like: AnyArray | None = None,
+) -> AnyArray:
     """Return the mask `(..., q, k)` that hides every key after its query.
 
     Positions are arrays `(..., q)` and `(..., k)`, or ranges. A number n
@@ -56,8 +56,8 @@ def window_mask(
     query_positions: Positions,
     key_positions: Positions,
     half_width: int,
-    like: Array | None = None,
-) -> Array:
+    like: AnyArray | None = None,
+) -> AnyArray:
     """Return the mask `(..., q, k)` that hides keys more than D positions from their query.
 
     Positions are as in `causal_mask`.
@@ -79,8 +79,8 @@ def sliding_window_mask(
     *,
     width: int,
     sinks: int = 0,
-    like: Array | None = None,
-) -> Array:
+    like: AnyArray | None = None,
+) -> AnyArray:
     """Return the causal mask `(..., q, k)` of the last `width` keys and the first `sinks` keys.
 
     A query counts among its own `width` keys. Positions are as in `causal_mask`; the sinks are the
@@ -99,8 +99,8 @@ def sliding_window_mask(
 
 
 def positions_of_pairs(
-    query_positions: Positions, key_positions: Positions | None, like: Array | None = None
-) -> tuple[Array, Array]:
+    query_positions: Positions, key_positions: Positions | None, like: AnyArray | None = None
+) -> tuple[AnyArray, AnyArray]:
     """Return the positions of queries `(..., q, 1)` and of keys `(..., 1, k)`, ready to compare."""
     if key_positions is None:
         key_positions = query_positions
@@ -136,15 +136,15 @@ def last_positions(q: int, k: int | None) -> range:
 
 def hide(
     xp: Any,
-    scores: Array,
-    mask: Array,
+    scores: AnyArray,
+    mask: AnyArray,
     axis: int,
-) -> tuple[Array, Array]:
+) -> tuple[AnyArray, AnyArray]:
     """Return scores with -inf where the mask is False.
 
-    In rows masked out whole a finite number stands instead: it keeps
+    Rows that are masked out entirely get a finite number instead: it keeps
     softmax and its gradient free of NaN, and the caller sets those
-    weights to 0. Also returns which rows are not masked out whole.
+    weights to 0. Also returns which rows are not entirely masked out.
     """
     require_mask(mask, scores)
     row_lives = xp.any(mask, axis=axis, keepdims=True)
@@ -153,7 +153,7 @@ def hide(
     return xp.where(mask, scores, elsewhere), row_lives
 
 
-def both(window: Array, mask: Array | None, scores: Array) -> Array:
+def both(window: AnyArray, mask: AnyArray | None, scores: AnyArray) -> AnyArray:
     """Return where the window and the mask for these scores are both True."""
     if mask is None:
         return window

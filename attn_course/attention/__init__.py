@@ -24,7 +24,7 @@ from attn_course.attention.context import (
     attend_by_scores,
     mean_feature,
 )
-from attn_course.attention.masked import with_broken_values
+from attn_course.attention.mask_policy import with_broken_values
 
 __all__ = [
     "ALIGNS",

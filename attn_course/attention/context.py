@@ -14,7 +14,7 @@ from attn_course._arrays import (
     shape,
 )
 from attn_course.alignment import entmax15, softmax, sparsemax
-from attn_course.attention.masked import (
+from attn_course.attention.mask_policy import (
     all_finite,
     any_nan,
     pair_mask,
@@ -67,7 +67,7 @@ def attend(
     A query may attend where all masks that are given are True: `mask` broadcasts to
     `(..., q, k)`, `key_mask` is `(..., k)` and says which keys are real, `causal` lets a query see
     the keys up to its own (the last query is at the last key). What is masked has no effect, on
-    contexts and gradients, even if it is NaN or inf: see `attention.masked`.
+    contexts and gradients, even if it is NaN or inf: see `attention.mask_policy`.
 
     >>> import numpy as np
     >>> keys = np.eye(2)
@@ -102,7 +102,7 @@ def attend_by_scores(
     This is attention without a query: the scores come from the keys alone, one row `(..., 1, k)`,
     as `scoring.no_query` returns it, or from anything else that is not a pair of query and key.
     Whoever computes scores from features that are masked and may be broken cleans them first, with
-    `masked.without_unseen`: a broken score has a broken gradient.
+    `mask_policy.without_unseen`: a broken score has a broken gradient.
 
     >>> import numpy as np
     >>> keys, values = np.array([[0.0], [0.0]]), np.array([[1.0], [3.0]])

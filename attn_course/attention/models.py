@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from attn_course.alignment import softmax
 from attn_course.attention.context import Align, Score, attend, find_align
-from attn_course.attention.masked import mapped_for
+from attn_course.attention.mask_policy import mapped_for
 from attn_course.scoring import scaled_dot
 
 

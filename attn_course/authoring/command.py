@@ -120,7 +120,7 @@ def release(arguments: argparse.Namespace) -> int:
 
 def selftest(arguments: argparse.Namespace) -> int:
     """Examine the checks themselves."""
-    from attn_course._progress import Progress
+    from attn_course._progress_bar import ProgressBar
     from attn_course.authoring.first_look import looks_by_exercise
     from attn_course.authoring.selftest import examine, is_good, report
     from attn_course.practice.exercises import chapters
@@ -133,7 +133,7 @@ def selftest(arguments: argparse.Namespace) -> int:
     if not arguments.what:
         wanted = [one for chapter in known.values() for one in chapter.exercises.values()]
     examined = []
-    with Progress(len(wanted), _("known answers"), unit=_("exercises")) as shown, quiet():
+    with ProgressBar(len(wanted), _("known answers"), unit=_("exercises")) as shown, quiet():
         for exercise in wanted:
             shown.now(exercise.id)
             examined.append(examine(exercise))
@@ -146,7 +146,7 @@ def selftest(arguments: argparse.Namespace) -> int:
 
 def _trials(exercises: list["Exercise"]) -> list["Trial"]:
     """Try the mutants of every solution."""
-    from attn_course._progress import Progress
+    from attn_course._progress_bar import ProgressBar
     from attn_course.authoring.source import SourceProblems
     from attn_course.authoring.survivors import NoMutants, solutions_of, try_mutants
     from attn_course.practice.workspace import course_root
@@ -155,7 +155,7 @@ def _trials(exercises: list["Exercise"]) -> list["Trial"]:
         solutions = solutions_of(exercises, course_root())
         count = sum(len(solution.mutants) for solution in solutions)
         trials = []
-        with Progress(count, _("mutants"), unit=_("tried")) as shown, quiet():
+        with ProgressBar(count, _("mutants"), unit=_("tried")) as shown, quiet():
             for solution in solutions:
                 shown.now(solution.exercise.id)
                 trials.append(try_mutants(solution, tried=shown.advance))

@@ -26,6 +26,20 @@ def softmax(scores: Vector, mask: Mask = None) -> list[float]:
     return [exponential / total for exponential in exponentials]
 
 
+def softmax_off_by_one(scores: Vector, mask: Mask = None) -> list[float]:
+    r"""$a_l = \exp(e_l) / (1 + \sum_j \exp(e_j))$ over the keys of the mask."""
+    allowed = [True] * len(scores) if mask is None else list(mask)
+    pairs = list(zip(scores, allowed, strict=True))
+    total = 1.0
+    for e_l, may in pairs:
+        if may:
+            total += exp(e_l)
+    weights = []
+    for e_l, may in pairs:
+        weights.append(exp(e_l) / total if may else 0.0)
+    return weights
+
+
 def hard(scores: Vector, u: float, mask: Mask = None) -> list[float]:
     """Lay the weights end to end; the key on which u falls gets all."""
     one_hot = [0.0] * len(scores)

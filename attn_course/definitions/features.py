@@ -1,6 +1,6 @@
 r"""Feature-related mechanisms for one example, in loops (chapter 5).
 
-A pair `(keys, values)` stands for an input; a score is a function of a query and a key, or of a
+A pair `(keys, values)` represents an input; a score is a function of a query and a key, or of a
 key alone. Every function returns its contexts and its weights by the survey's names.
 """
 

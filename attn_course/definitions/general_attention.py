@@ -1,22 +1,12 @@
-r"""Positions of a Transformer and a step of Bahdanau's decoder, in loops (chapter 7)."""
+r"""A step of Bahdanau's decoder, in loops (chapter 7)."""
 
 from collections.abc import Mapping
-from math import cos, exp, sin, tanh
+from math import exp, tanh
 
 import numpy as np
 
 from attn_course.definitions.attention import attend
 from attn_course.definitions.scoring import Matrix, Vector, additive, times
-
-
-def sinusoidal_position(pos: int, d: int) -> np.ndarray:
-    r"""$PE_{pos,2i} = \sin(pos / 10000^{2i/d})$, $PE_{pos,2i+1} = \cos(pos / 10000^{2i/d})$."""
-    encoding = []
-    for i in range(d // 2):
-        angle = pos / 10000 ** (2 * i / d)
-        encoding.append(sin(angle))
-        encoding.append(cos(angle))
-    return np.array(encoding)
 
 
 def gated_update(s: Vector, y: Vector, c: Vector, parameters: Mapping[str, Matrix]) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 - what a model says: `corpus_bleu`, `sentence_bleu`, `meteor`, `perplexity`, `word_error_rate`,
   `phoneme_error_rate`, `psnr`, `ssim`, `iou`, `accuracy`, `precision_recall_f1`
-- where it looks: `attention_correctness` (always beside `uniform_correctness`),
+- where it looks: `attention_correctness` (always together with `uniform_correctness`),
   `alignment_error_rate`, `spearman` and `kendall` with human attention, `attention_rollout`
 - teaching it where to look: `SupervisedAttention`
 - whether a part is needed: `ablate`
@@ -41,7 +41,7 @@ from attn_course.evaluation.links import (
 )
 from attn_course.evaluation.meteor import Meteor, meteor
 from attn_course.evaluation.meteor_links import count_chunks, count_crossings, link_words
-from attn_course.evaluation.paired import Paired
+from attn_course.evaluation.paired_comparison import Paired
 from attn_course.evaluation.perplexity import bits_per_token, perplexity
 from attn_course.evaluation.rank_correlation import kendall, spearman
 from attn_course.evaluation.regions import box_iou, iou

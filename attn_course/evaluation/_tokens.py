@@ -18,7 +18,7 @@ def require_tokens(name: str, tokens: Tokens) -> None:
     for token in tokens:
         if not isinstance(token, str):
             raise ValueError(
-                f"{name} must be a list of words, each a string, but holds {token!r:.60}. "
+                f"{name} must be a list of words, each a string, but contains {token!r:.60}. "
                 "Is there a pair of brackets too many?"
             )
 
@@ -28,11 +28,11 @@ def require_references(name: str, references: Sequence[Tokens]) -> None:
     if isinstance(references, str) or not isinstance(references, Sequence):
         raise ValueError(f"{name} must be a list of sentences, but is {references!r:.60}.")
     if not references:
-        raise ValueError(f"{name} must hold at least one sentence to compare with, but is empty.")
+        raise ValueError(f"{name} needs at least one sentence to compare with, but is empty.")
     for number, reference in enumerate(references):
         if isinstance(reference, str):
             raise ValueError(
-                f"{name} must be a list of sentences, each a list of words, but holds the string "
+                f"{name} must be a list of sentences, each a list of words, but has the string "
                 f"{reference!r:.60}. For a single reference write [reference]."
             )
         require_tokens(f"{name}[{number}]", reference)

@@ -14,9 +14,9 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from attn_course._arrays import Array, namespace
-from attn_course._progress import Progress
+from attn_course._progress_bar import ProgressBar
 from attn_course.alignment import softmax
-from attn_course.evaluation.paired import Paired, spread
+from attn_course.evaluation.paired_comparison import Paired, spread
 from attn_course.translate import _
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def ablate(
 ) -> "Ablation":
     """Train the model of `model_factory` and the same with a part replaced, for each seed.
 
-    - `replace`: a dict from the path of a part to what stands there instead, such as
+    - `replace`: a dict from the path of a part to what replaces it, such as
       `{"attention.align": uniform_weights}`; or a function that takes the model and returns it
       changed. A layer in the dict is copied, and its parameters are drawn anew for each seed.
     - `train_and_score(model, seed)` trains a model in place and returns its score on data that it
@@ -72,7 +72,7 @@ def ablate(
     both: dict[bool, list[float]] = {False: [], True: []}
     sizes = tuple(_size(_built(model_factory, replace, seeds[0], ablated)) for ablated in both)
     _require_match(sizes, match)
-    with Progress(2 * len(seeds), _("ablation"), unit=_("models"), show=progress) as shown:
+    with ProgressBar(2 * len(seeds), _("ablation"), unit=_("models"), show=progress) as shown:
         for seed in seeds:
             for ablated, scores in both.items():
                 model = _built(model_factory, replace, seed, ablated)
@@ -260,14 +260,12 @@ class Ablation:
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw a line for each seed from the score without the part to the score with it."""
-        from attn_course.figures import PALETTE
-
         if ax is None:
             import matplotlib.pyplot as plt
 
             ax = plt.subplots(figsize=(3.6, 3.2), layout="constrained")[1]
         for one, other in zip(self.paired.ones, self.paired.others, strict=True):
-            ax.plot([0, 1], [other, one], color=PALETTE[0], marker="o", alpha=0.6)
+            ax.plot([0, 1], [other, one], color="C0", marker="o", alpha=0.6)
         ax.set_xticks([0, 1], labels=[self.names[1], self.names[0]])
         ax.set_xlim(-0.3, 1.3)
         ax.set_ylabel(self.metric)

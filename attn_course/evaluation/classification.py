@@ -71,14 +71,14 @@ def precision_recall_f1(
       three are then the accuracy
 
     Macro-F1 is the mean of the F1, not the F1 of the means. A quotient 0/0, such as the precision
-    of a class that nobody named, is `zero_division`.
+    of a class that was never predicted, is `zero_division`.
 
     >>> truth, predicted = ["cat", "cat", "dog", "eel"], ["cat", "dog", "dog", "dog"]
     >>> precision_recall_f1(truth, predicted, average="none").recall
     array([0.5, 1. , 0. ])
 
-    Where it misleads: nobody counts TN here, so the F1 depends on which class is called positive.
-    The same predictions, seen from either side:
+    Where it misleads: true negatives are not counted here, so the F1 depends on which class is
+    called positive. The same predictions, seen from either side:
 
     >>> truth, predicted = ["ham"] * 9 + ["spam"], ["ham"] * 10
     >>> for positive in ("ham", "spam"):
@@ -163,7 +163,7 @@ def _checked(name: str, labels: Labels) -> tuple[np.ndarray, set[bool]]:
     if not all(issubclass(kind, int | str | np.integer) for kind in kinds):
         wrong = next(x for x in plain if not isinstance(x, int | str | np.integer))
         raise ValueError(
-            f"{name} must be one class for each example, an integer or a string, but holds "
+            f"{name} must be one class for each example, an integer or a string, but contains "
             f"{wrong!r:.60}. From scores or probabilities take the argmax first."
         )
     return np.array(plain), {issubclass(kind, str) for kind in kinds}

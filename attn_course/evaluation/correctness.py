@@ -10,7 +10,7 @@ Three rules hold for every function here:
 - A key behind the `mask` (True = may attend) is neither weighed nor right.
 - A row without a right key is left out; a row that has one and attends nowhere scores 0.
 
-Always state `uniform_correctness` beside: a large right region is hit by luck.
+Always state `uniform_correctness` as well: a large correct region is hit by chance.
 """
 
 from typing import Any

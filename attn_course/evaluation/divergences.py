@@ -61,7 +61,7 @@ def jsd_ceiling(weights: Array, mask: Array | None = None) -> Array:
     With $w = \min_l a_l$: the largest divergence that any distribution over the same keys can have
     from these weights, which is that of a one-hot on the key of smallest weight. From uniform
     weights over 7 keys no adversary gets further than 0.478, so a JSD means little without its
-    ceiling beside it.
+    ceiling.
 
     Weights `(..., k)` to `(...)`; only keys of the mask (True = may attend) can be chosen. NaN for
     a row that may attend nowhere.

@@ -54,7 +54,7 @@ def ssim(
     which is 11 for 1.5. For another `sigma` set `size` too.
 
     Where it misleads: it compares place by place, so a fine pattern that moves by one pixel, which
-    nobody sees, is its own negative:
+    no viewer would notice, can become its own negative:
 
     >>> import numpy as np
     >>> stripes = np.arange(32 * 32).reshape(32, 32) % 2 * 1.0

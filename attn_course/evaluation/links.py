@@ -1,7 +1,7 @@
 r"""Alignment error rate: do the links read off the weights agree with those people drew?
 
 A link is a pair `(target, source)` of positions, counted from 0: row and column of the weights.
-People draw *sure* links, and *possible* ones, which nobody is blamed for drawing or leaving out.
+People draw *sure* links, and *possible* ones, which a model may draw or leave out.
 
 - `links_from_weights` turns weights into a set of links.
 - `alignment_error_rate` compares it with the links of one sentence pair,
@@ -14,7 +14,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from attn_course._arrays import Array, namespace, require_choice, require_mask, shape
+from attn_course._arrays import AnyArray, namespace, require_choice, require_mask, shape
 
 Link: TypeAlias = tuple[int, int]  # (target, source)
 Links: TypeAlias = AbstractSet[Link]
@@ -23,11 +23,11 @@ HOW = ("argmax", "threshold", "union")
 
 
 def links_from_weights(
-    weights: Array,
+    weights: AnyArray,
     how: str = "argmax",
     threshold: float | None = None,
-    mask: Array | None = None,
-    backward: Array | None = None,
+    mask: AnyArray | None = None,
+    backward: AnyArray | None = None,
 ) -> set[Link]:
     r"""Weights `(q, k)` to the links `(target, source)` they draw.
 
@@ -62,7 +62,9 @@ def links_from_weights(
     return links
 
 
-def _backward_links(weights: Array, mask: Array | None, backward: Array | None) -> set[Link]:
+def _backward_links(
+    weights: AnyArray, mask: AnyArray | None, backward: AnyArray | None
+) -> set[Link]:
     back = weights.T if backward is None else backward
     xp = namespace(weights=weights, backward=back)
     if shape(back) != shape(weights)[::-1]:
@@ -75,7 +77,7 @@ def _backward_links(weights: Array, mask: Array | None, backward: Array | None) 
     return {(target, source) for source, target in _pairs(best)}
 
 
-def _seen(weights: Array, mask: Array | None) -> Array:
+def _seen(weights: AnyArray, mask: AnyArray | None) -> AnyArray:
     """Return where there is weight and the target may attend, `(q, k)`."""
     xp = namespace(weights=weights, mask=mask)
     if weights.ndim != 2:
@@ -92,7 +94,7 @@ def _seen(weights: Array, mask: Array | None) -> Array:
     return seen & mask
 
 
-def _is_first_best(weights: Array, seen: Array) -> Array:
+def _is_first_best(weights: AnyArray, seen: AnyArray) -> AnyArray:
     """Return True at the first of the largest weights of each row, and nowhere in an empty row."""
     xp = namespace(weights=weights, seen=seen)
     if weights.shape[-1] == 0:
@@ -101,7 +103,7 @@ def _is_first_best(weights: Array, seen: Array) -> Array:
     return seen & (xp.arange(weights.shape[-1]) == best[:, None])
 
 
-def _pairs(linked: Array) -> set[Link]:
+def _pairs(linked: AnyArray) -> set[Link]:
     rows: Any = linked.tolist()
     return {(t, s) for t, row in enumerate(rows) for s, there in enumerate(row) if there}
 
@@ -178,7 +180,7 @@ def alignment_error_rate(
     r"""$\mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|}$ (Och & Ney, 2003).
 
     A set measure between 0 and 1, and lower is better: it compares links, not weights. With no
-    `possible` links beside the sure ones it is $1 - F_1$.
+    `possible` links besides the sure ones it is $1 - F_1$.
 
     >>> alignment_error_rate({(0, 0), (1, 2), (2, 1)}, {(0, 0), (1, 1)}, {(0, 0), (1, 1), (1, 2)})
     0.4

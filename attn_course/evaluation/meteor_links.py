@@ -1,4 +1,4 @@
-r"""The links of METEOR: which word of the candidate stands for which of the reference?
+r"""The links of METEOR: which word of the candidate matches which word of the reference?
 
 This is the part of METEOR where implementations differ: `link_words` finds the alignment with the
 fewest crossings, not the first that comes along.
@@ -89,7 +89,7 @@ def _stage(
 
 
 def _free(words: Sequence[str], occupied: Collection[int]) -> dict[str, list[int]]:
-    """Return where each word stands, places that are `occupied` left out."""
+    """Return the positions of each word, without those that are `occupied`."""
     places = defaultdict(list)
     for place, word in enumerate(words):
         if place not in occupied:

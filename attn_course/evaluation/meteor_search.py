@@ -80,7 +80,7 @@ def search(
     """Return the links of the `open_words` of a candidate of n words, and if none are better.
 
     `most_states` are kept in all, so that the time grows with n and no faster; where that is too
-    few, the cheapest are kept, and the links are good ones that nobody proved to be the best.
+    few, the cheapest are kept, and the links are good but not proved to be the best.
     """
     steps = [_Step(settled.get(i), None, 0, 0) for i in range(n)]
     for word in open_words:

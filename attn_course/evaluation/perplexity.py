@@ -3,16 +3,16 @@ r"""Perplexity: among how many tokens does a language model waver, on average?  
 from math import inf, log, prod
 from typing import Any
 
-from attn_course._arrays import Array, namespace, shape
+from attn_course._arrays import AnyArray, namespace, shape
 
 _ROUNDING = 1e-4  # a log-probability so little above 0 is one that was rounded
 
 
 def perplexity(
-    log_probabilities: Array | None = None,
+    log_probabilities: AnyArray | None = None,
     *,
-    probabilities: Array | None = None,
-    mask: Array | None = None,
+    probabilities: AnyArray | None = None,
+    mask: AnyArray | None = None,
 ) -> float:
     r"""$\exp\big(-\frac1N\sum_i \log p(w_i \mid w_{<i})\big) = 2^{H_2}$, at least 1.
 
@@ -36,10 +36,10 @@ def perplexity(
 
 
 def bits_per_token(
-    log_probabilities: Array | None = None,
+    log_probabilities: AnyArray | None = None,
     *,
-    probabilities: Array | None = None,
-    mask: Array | None = None,
+    probabilities: AnyArray | None = None,
+    mask: AnyArray | None = None,
 ) -> float:
     r"""$H_2 = -\frac1N\sum_i \log_2 p(w_i \mid w_{<i})$: the cross-entropy in bits.
 
@@ -76,8 +76,8 @@ def bits_per_token(
 
 
 def _real_tokens(
-    name: str, given: Array, mask: Array | None, padding: float
-) -> tuple[Any, Array, int]:
+    name: str, given: AnyArray, mask: AnyArray | None, padding: float
+) -> tuple[Any, AnyArray, int]:
     """Return the array library, the numbers with `padding` where the mask says, and N."""
     xp = namespace(**{name: given}, mask=mask)
     numbers = xp.astype(given, xp.float64)

@@ -9,8 +9,8 @@ def iou(mask: Array, other: Array, *, both_empty: float = 1.0) -> float:
     The Jaccard index. Two empty masks agree, so they get 1; say `both_empty=0.0` where nothing
     found in nothing shall not count as success.
 
-    Where it misleads: it is hard on thin things. A line drawn one pixel beside the right one gets
-    0, as one at the other end of the image does:
+    Where it misleads: it is hard on thin things. A line drawn one pixel away from the
+    correct one gets 0, as one at the other end of the image does:
 
     >>> import numpy as np
     >>> line, beside, far = np.eye(32, k=0) > 0, np.eye(32, k=1) > 0, np.eye(32, k=30) > 0

@@ -8,7 +8,7 @@ $L = L_{\text{task}} + \lambda L_{\text{att}}$, where $L_{\text{att}}$ compares 
     loss = task_loss(predictions, targets) + supervision(weights, gold)
 
 Gold is boolean (True at marked keys) or a distribution. A row without gold is left out, so steps
-that nobody annotated teach nothing, and a batch without any adds 0.
+without annotation teach nothing, and a batch without any adds 0.
 """
 
 from dataclasses import dataclass

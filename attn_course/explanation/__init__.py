@@ -9,8 +9,8 @@
 
 from attn_course.explanation.adversary import Adversaries, find_adversaries
 from attn_course.explanation.bench import LabSettings
-from attn_course.explanation.consistent import SweepPoint, sweep, train_adversary
-from attn_course.explanation.explainable import (
+from attn_course.explanation.consistent_adversary import SweepPoint, sweep, train_adversary
+from attn_course.explanation.explainable_model import (
     Explainable,
     ExplainableTaskModel,
     require_explainable,

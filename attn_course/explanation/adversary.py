@@ -20,7 +20,7 @@ from torch import Tensor
 
 from attn_course.alignment import softmax
 from attn_course.evaluation.divergences import jsd, jsd_ceiling, tvd
-from attn_course.explanation.explainable import (
+from attn_course.explanation.explainable_model import (
     Explainable,
     Inputs,
     require_explainable,

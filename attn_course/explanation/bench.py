@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from attn_course.attention import TaskModel
 from attn_course.evaluation.ablation import Ablation, ablate, seeded, uniform_weights
-from attn_course.explanation import consistent, imposed_weights
+from attn_course.explanation import consistent_adversary, imposed_weights
 from attn_course.explanation.adversary import find_adversaries
-from attn_course.explanation.explainable import (
+from attn_course.explanation.explainable_model import (
     Explainable,
     ExplainableTaskModel,
     uniform_over,
@@ -121,7 +121,7 @@ class Bench:
         """Return the sweep of consistent adversaries, and accuracies under imposed weights."""
         chosen, base = self.settings, self.trained[seed]
         batches = list(islice(self.batches(seed), chosen.later_steps))
-        points = consistent.sweep(
+        points = consistent_adversary.sweep(
             base,
             lambda: ExplainableTaskModel(_fresh(self.task.arms["soft"].build, seed + 1)),
             lambda: [batch.inputs for batch in batches],
@@ -171,7 +171,7 @@ class Bench:
         return tuple(seed_variance(models, self.inputs).mean(dim=-1).tolist())
 
 
-def _rank(point: consistent.SweepPoint) -> tuple[bool, float]:
+def _rank(point: consistent_adversary.SweepPoint) -> tuple[bool, float]:
     kept = point.tvd <= _KEPT
     return kept, point.jsd if kept else -point.tvd
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from attn_course._arrays import require_choice
 from attn_course.evaluation.divergences import tvd
 from attn_course.evaluation.rank_correlation import kendall
-from attn_course.explanation.explainable import (
+from attn_course.explanation.explainable_model import (
     Explainable,
     Inputs,
     require_explainable,

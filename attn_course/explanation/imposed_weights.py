@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from attn_course.attention import AttentionModel, TaskModel
-from attn_course.explanation.explainable import Explainable, Inputs
+from attn_course.explanation.explainable_model import Explainable, Inputs
 from attn_course.learned_scores import make_score
 
 Imposed = Callable[[Inputs], Tensor]  # inputs to weights (batch, n)
@@ -32,7 +32,7 @@ class TokenMLP(nn.Module):
         return mapped if self.linear else torch.tanh(mapped)
 
 
-class _FirstRow(nn.Module):
+class _ZeroQuery(nn.Module):
     """A query that says nothing; the additive score then depends on keys alone."""
 
     def forward(self, features: Tensor) -> Tensor:
@@ -48,7 +48,7 @@ def token_mlp(d_in: int, d_hidden: int, classes: int, linear: bool = False) -> T
     """
     return TaskModel(
         feature_model=TokenMLP(d_in, d_hidden, linear),
-        query_model=_FirstRow(),
+        query_model=_ZeroQuery(),
         attention=AttentionModel(d_hidden, score=make_score("additive", d_hidden, d_hidden)),
         output_model=nn.Linear(d_hidden, classes),
     )

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 import torch
 
-from attn_course._progress import Progress
+from attn_course._progress_bar import ProgressBar
 from attn_course.evaluation.ablation import Ablation
 from attn_course.explanation.bench import Bench, LabSettings
 from attn_course.explanation.report import LabReport, Measured
@@ -39,7 +39,7 @@ def run_lab(settings: LabSettings | None = None, progress: bool = False) -> LabR
     measured: dict[str, dict[str, Measured]] = {}
     baselines: dict[str, Ablation] = {}
     total = len(benches) * (len(chosen.seeds) + 1)
-    with _one_thread(), Progress(total, _("lab"), unit=_("parts"), show=progress) as shown:
+    with _one_thread(), ProgressBar(total, _("lab"), unit=_("parts"), show=progress) as shown:
         for name, bench in benches.items():
             baselines[name] = bench.uniform_baseline()
             shown.advance()

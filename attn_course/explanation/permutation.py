@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from attn_course.evaluation.divergences import tvd
-from attn_course.explanation.explainable import (
+from attn_course.explanation.explainable_model import (
     Explainable,
     Inputs,
     require_explainable,

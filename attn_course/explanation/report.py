@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from attn_course.evaluation.ablation import Ablation
-from attn_course.evaluation.paired import spread
+from attn_course.evaluation.paired_comparison import spread
 from attn_course.translate import _
 
 _CLEAR = 3  # spreads between two means before they are called different

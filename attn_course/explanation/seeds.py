@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from attn_course.evaluation.divergences import jsd
-from attn_course.explanation.explainable import Explainable, Inputs
+from attn_course.explanation.explainable_model import Explainable, Inputs
 
 
 @torch.no_grad()

@@ -1,7 +1,7 @@
 r"""What the layers over whole feature sets share: checked inputs, one query.
 
 An `Input` turns features and a mask into a `FeatureSet` whose padding is 0, so that nothing that
-is masked can reach a mean, a score, or the gradient of a parameter: see `attention.masked`.
+is masked can reach a mean, a score, or the gradient of a parameter: see `attention.mask_policy`.
 """
 
 from collections.abc import Sequence
@@ -121,7 +121,7 @@ def joined(*vectors: Tensor) -> Tensor:
 
 
 def widths(name: str, given: Sequence[int] | None, inputs: Sequence[str]) -> list[int | None]:
-    """Return one width for each of the `inputs`; None stands for None everywhere."""
+    """Return one width for each of the `inputs`; None means None everywhere."""
     if given is None:
         return [None] * len(inputs)
     if isinstance(given, int) or len(given) != len(inputs):

@@ -38,7 +38,7 @@ class MultiGrainedCoAttention(nn.Module):
     ) -> None:
         super().__init__()
         self.coarse = coarse or InteractiveCoAttention(d_f, score="general")
-        self.fine = fine or ParallelCoAttention(d_f, affinity="concat", scores="max")
+        self.fine = fine or ParallelCoAttention(d_f, affinity="concat", reading="max")
 
     def forward(
         self,

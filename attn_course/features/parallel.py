@@ -13,7 +13,7 @@ from attn_course.features._inputs import FeatureSet, joined, make_inputs, summar
 from attn_course.learned_scores import uniform
 
 AFFINITIES = ("bilinear", "concat")
-SCORES = ("projected", "max")
+READINGS = ("projected", "max")
 COMBINATIONS = ("concat", "add")
 
 
@@ -27,7 +27,7 @@ class ParallelCoAttention(nn.Module):
     - `"concat"` (13): $A_{ij} = w_A^\top [k^{(1)}_i; k^{(2)}_j; k^{(1)}_i \circ k^{(2)}_j]$ with
       `w_A` `(3 d_k,)`, keys of equal width (Seo et al., 2017).
 
-    `scores`, from the matrix:
+    `reading`, how the scores are read from the matrix:
 
     - `"projected"` (14)–(15): $e^{(1)} = w_1^\top \mathrm{act}(W_2 K^{(2)} A^\top + W_1 K^{(1)})$
       and $e^{(2)} = w_2^\top \mathrm{act}(W_1 K^{(1)} A + W_2 K^{(2)})$. Both share `W_1`
@@ -50,7 +50,7 @@ class ParallelCoAttention(nn.Module):
       $2 d_w (d_{k1} n_1 + d_{k2} n_2) + 4 d_w n_1 n_2$. Memory $n_1 n_2$.
 
     >>> import torch
-    >>> layer = ParallelCoAttention(d_f=(3, 3), affinity="concat", scores="max")
+    >>> layer = ParallelCoAttention(d_f=(3, 3), affinity="concat", reading="max")
     >>> output, weights = layer(torch.ones(7, 3), torch.ones(2, 3))
     >>> tuple(output.shape), weights["a_2"].tolist()
     ((6,), [0.5, 0.5])
@@ -60,7 +60,7 @@ class ParallelCoAttention(nn.Module):
         self,
         d_f: Sequence[int],
         affinity: str = "bilinear",
-        scores: str = "projected",
+        reading: str = "projected",
         combine: str = "concat",
         d_w: int | None = None,
         act: Activation = "tanh",
@@ -70,7 +70,7 @@ class ParallelCoAttention(nn.Module):
     ) -> None:
         super().__init__()
         require_choice("affinity", affinity, AFFINITIES)
-        require_choice("scores", scores, SCORES)
+        require_choice("reading", reading, READINGS)
         require_choice("combine", combine, COMBINATIONS)
         self.input_1, self.input_2 = make_inputs(("features_1", "features_2"), d_f, d_k, d_v)
         d_k1, d_k2, d_v1, d_v2 = (
@@ -89,7 +89,7 @@ class ParallelCoAttention(nn.Module):
                 "combine='add' adds the two contexts, so values need the same width, "
                 f"but are {d_v1} and {d_v2} wide. Give d_v, for example d_v=({d_v1}, {d_v1})."
             )
-        self.affinity, self.scores, self.combine = affinity, scores, combine
+        self.affinity, self.reading, self.combine = affinity, reading, combine
         self.d_out = d_v1 if combine == "add" else d_v1 + d_v2
         self.act = activation(act)
         self.align = align
@@ -97,7 +97,7 @@ class ParallelCoAttention(nn.Module):
             self.W_A = nn.Parameter(uniform(d_k1, d_k2, fan_in=d_k2))
         else:
             self.w_A = nn.Parameter(uniform(3 * d_k1, fan_in=3 * d_k1))
-        if scores == "projected":
+        if reading == "projected":
             d_w = d_w or d_k1
             self.W_1 = nn.Parameter(uniform(d_w, d_k1, fan_in=d_k1))
             self.W_2 = nn.Parameter(uniform(d_w, d_k2, fan_in=d_k2))
@@ -115,8 +115,8 @@ class ParallelCoAttention(nn.Module):
         """Return the output and the weights `a_1`, `a_2`."""
         first, second = self.input_1(features_1, mask_1), self.input_2(features_2, mask_2)
         A = self.affinity_matrix(first.keys, second.keys)  # (..., n_1, n_2)
-        scores = self._projected if self.scores == "projected" else _best
-        e_1, e_2 = scores(A, first, second)
+        read = self._projected if self.reading == "projected" else _best
+        e_1, e_2 = read(A, first, second)
         c_1, a_1 = summarise(first, e_1[..., None, :], self.align)
         c_2, a_2 = summarise(second, e_2[..., None, :], self.align)
         output = c_1 + c_2 if self.combine == "add" else joined(c_1, c_2)

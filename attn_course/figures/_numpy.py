@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from attn_course._arrays import Array
+from attn_course._arrays import AnyArray
 
 
-def as_numpy(array: Array) -> np.ndarray:
+def as_numpy(array: AnyArray) -> np.ndarray:
     """Return float64 numbers: tensors leave their graph, device and half precision behind."""
     if hasattr(array, "detach"):
         array = array.detach().cpu().double()

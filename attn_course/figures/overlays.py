@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attn_course._arrays import Array
+from attn_course._arrays import AnyArray
 from attn_course.figures._numpy import as_numpy
 from attn_course.figures.plots import COLOUR_MAP, RIGHT
 from attn_course.translate import _
@@ -48,7 +48,9 @@ class Highlighted:
         return f'<p role="group" aria-label="{label}">{"".join(spans)}</p>'
 
 
-def highlight(tokens: Sequence[str], weights: Array, right: Array | None = None) -> Highlighted:
+def highlight(
+    tokens: Sequence[str], weights: AnyArray, right: AnyArray | None = None
+) -> Highlighted:
     """Show tokens with their weights `(k,)`: the more weight, the stronger the blue.
 
     `right` `(k,)`, boolean or weights of a known right answer, underlines the tokens that should
@@ -69,7 +71,7 @@ def highlight(tokens: Sequence[str], weights: Array, right: Array | None = None)
 
 
 def over_image(
-    image: Array, weights: Array, right: Array | None = None, ax: "Axes | None" = None
+    image: AnyArray, weights: AnyArray, right: AnyArray | None = None, ax: "Axes | None" = None
 ) -> "Axes":
     """Draw the weights `(rows, columns)` of an image's patches over the image `(h, w)`.
 

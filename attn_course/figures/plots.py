@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attn_course._arrays import Array
+from attn_course._arrays import AnyArray
 from attn_course.figures._numpy import as_numpy
 from attn_course.translate import _
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # White is no weight, dark is much: the order survives every colour vision and grey paper.
 COLOUR_MAP = "Blues"
 NO_NUMBER = "#d9d9d2"  # NaN, which is not a small weight
-RIGHT = "#d55e00"  # far from every blue
+RIGHT = "#d99e00"  # gold: far from every blue, and from the orange of queries
 
 # Blue, orange, green, pink, light blue, yellow of Okabe and Ito: told apart by readers of every
 # colour vision. Black stays for text.
@@ -60,17 +60,17 @@ def use_style() -> None:
 
 
 def heat_map(
-    weights: Array,
+    weights: AnyArray,
     queries: Sequence[str] | None = None,
     keys: Sequence[str] | None = None,
-    right: Array | None = None,
+    right: AnyArray | None = None,
     ax: "Axes | None" = None,
     largest: float | None = None,
     bar: bool = True,
 ) -> "Axes":
     """Draw weights `(q, k)`: a row for each query, a column for each key, darker for more.
 
-    `queries` and `keys` are words to stand beside rows and columns. `right` `(q, k)`, boolean or
+    `queries` and `keys` are the words that label rows and columns. `right` `(q, k)`, boolean or
     the weights of a known right answer, outlines the cells that should get weight. Few cells show
     their numbers. Give `ax` to draw into a figure of your own; the axes drawn into are returned.
     Maps side by side share one scale, 0 to `largest` (by default the largest weight), and need
@@ -166,7 +166,7 @@ def _outline(ax: "Axes", right: np.ndarray) -> None:
 
 
 def _checked(
-    weights: Array, queries: Sequence[str] | None, keys: Sequence[str] | None
+    weights: AnyArray, queries: Sequence[str] | None, keys: Sequence[str] | None
 ) -> np.ndarray:
     numbers = as_numpy(weights)
     if numbers.ndim != 2:
@@ -190,7 +190,7 @@ def _checked(
     return numbers
 
 
-def _checked_right(right: Array, numbers: np.ndarray) -> np.ndarray:
+def _checked_right(right: AnyArray, numbers: np.ndarray) -> np.ndarray:
     outlined = as_numpy(right)
     if outlined.shape != numbers.shape:
         raise ValueError(

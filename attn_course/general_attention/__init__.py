@@ -4,8 +4,8 @@ r"""General attention: putting it together.  (chapter 7)
   works, with its parameters, FLOPs and memory, and the name of the published model it is
 - `MODELS`, `find_models`: the survey's table of models, one choice for each axis
 - `BahdanauSeq2Seq`: the translation model attention began with
-- `Transformer`: encoder and decoder made of attention; `EncoderLayer`, `DecoderLayer`,
-  `sinusoidal_positions` and `learning_rate` are its parts
+- `Transformer`: encoder and decoder made of attention; `EncoderLayer`, `DecoderLayer`
+  and `learning_rate` are its parts
 """
 
 from attn_course.general_attention.bahdanau import BahdanauSeq2Seq
@@ -14,7 +14,6 @@ from attn_course.general_attention.gated_update import GatedUpdate
 from attn_course.general_attention.kit import Attention
 from attn_course.general_attention.layers import DecoderLayer, EncoderLayer
 from attn_course.general_attention.models import MODELS, Model, find_models
-from attn_course.general_attention.positions import sinusoidal_positions
 from attn_course.general_attention.transformer import Transformer, learning_rate
 
 __all__ = [
@@ -29,5 +28,4 @@ __all__ = [
     "Transformer",
     "find_models",
     "learning_rate",
-    "sinusoidal_positions",
 ]

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from attn_course import alignment
 from attn_course.attention import Align
 from attn_course.attention.context import find_align
-from attn_course.attention.masked import seen_keys
+from attn_course.attention.mask_policy import seen_keys
 from attn_course.general_attention.sizes import Sizes
 
 

@@ -3,7 +3,7 @@ r"""The axes of the taxonomy and the choices on each."""
 from dataclasses import dataclass
 
 from attn_course._arrays import require_choice
-from attn_course.learned_scores import SCORES
+from attn_course.learned_scores import SCORE_NAMES
 from attn_course.scoring import SIMILARITIES
 
 ALIGNS = (
@@ -54,7 +54,7 @@ def axes() -> dict[str, dict[str, str]]:
     query = {kind: f"query={kind!r}" for kind in QUERIES}
     return {
         **{axis: dict(choices) for axis, choices in ELSEWHERE.items()},
-        "score": {kind: f"score={kind!r}" for kind in SCORES},
+        "score": {kind: f"score={kind!r}" for kind in SCORE_NAMES},
         "align": {kind: f"align={kind!r}" for kind in ALIGNS},
         "dimension": {kind: f"dimension={kind!r}" for kind in DIMENSIONS},
         "query": {**query, "specialised": "with two inputs: see features"},
@@ -91,7 +91,7 @@ class Choices:
                 "attn_course.features. In this kit query is one of " + ", ".join(QUERIES) + "."
             )
         for axis, choices in (
-            ("score", SCORES),
+            ("score", SCORE_NAMES),
             ("align", ALIGNS),
             ("dimension", DIMENSIONS),
             ("query", QUERIES),

@@ -1,4 +1,4 @@
-r"""The recurrent cell of Bahdanau's decoder, which reads a context beside the last word."""
+r"""The recurrent cell of Bahdanau's decoder, which reads a context together with the last word."""
 
 import torch
 from torch import Tensor, nn

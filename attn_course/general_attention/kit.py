@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from attn_course.activations import Activation
-from attn_course.attention.masked import pair_mask, require_pairs, without_unseen
+from attn_course.attention.mask_policy import pair_mask, require_pairs, without_unseen
 from attn_course.general_attention import choices as axis
 from attn_course.general_attention import costs
 from attn_course.general_attention.aligners import make_align, real_features

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from attn_course._arrays import require_choice
 from attn_course.alignment import softmax
 from attn_course.attention import Align
-from attn_course.attention.masked import pair_mask, without_unseen
+from attn_course.attention.mask_policy import pair_mask, without_unseen
 from attn_course.queries import MultiHeadAttention, refine
 from attn_course.scale import KeyValueCache
 

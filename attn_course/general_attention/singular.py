@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from attn_course.activations import Activation
 from attn_course.attention import Align, attend, attend_by_scores
-from attn_course.attention.masked import mapped_for, without_unseen
+from attn_course.attention.mask_policy import mapped_for, without_unseen
 from attn_course.dimensionality import (
     attend_multi,
     attend_multi_by_scores,

@@ -17,7 +17,7 @@ from attn_course._arrays import shape
 from attn_course.alignment import causal_mask, softmax
 from attn_course.attention import Align
 from attn_course.general_attention.layers import DecoderLayer, EncoderLayer, LayerCache
-from attn_course.general_attention.positions import positions_of, sinusoidal_positions
+from attn_course.positions import positions_of, sinusoidal_positions
 
 LayerWeights = dict[str, Tensor | None]
 
@@ -184,7 +184,7 @@ class Transformer(nn.Module):
     def _embedded(self, embedding: nn.Module, words: Tensor, places: Tensor) -> Tensor:
         x = sqrt(self.d) * embedding(words)  # (..., n, d)
         if self.positions:
-            x = x + sinusoidal_positions(places, self.d, x.dtype)
+            x = x + sinusoidal_positions(places, self.d, like=x)
         return self.dropout(x)
 
 

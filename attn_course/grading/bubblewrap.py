@@ -1,9 +1,9 @@
-"""Bubblewrap: the worker starts in a file system that holds only what submissions need.
+"""Bubblewrap: the worker starts in a file system that contains only what submissions need.
 
 Everything in it is read-only but one small folder in memory. There is no network, no other
 process, no file of anybody's. Two things are easily got wrong here. Folders that bubblewrap makes
 on the way to a bind are closed to others, so each is made openly first; else the loader, no longer
-root, would not reach the interpreter's own library and silently take the system's: another Python.
+root, would not reach the interpreter's own library and silently use the system's: another Python.
 And what was bound last is on top: first the folders, then what is hidden in them, then packages.
 """
 

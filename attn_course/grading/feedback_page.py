@@ -4,12 +4,11 @@ It is made of the record alone, so it can be written again at any time. Inputs a
 shown. Whatever came from the learner's code is escaped, and the page may run no script.
 """
 
-from html import escape
-
 from attn_course.grading.gradebook import Entry
 from attn_course.grading.records import ExerciseRecord, Record
 from attn_course.grading.report_options import ReportOptions
 from attn_course.practice.feedback import Feedback
+from attn_course.practice.markup import Markup, fill, join
 from attn_course.practice.report import GroupReport, Report, Section
 from attn_course.practice.results import FAULTS, Verdict, in_words
 from attn_course.translate import _
@@ -27,38 +26,42 @@ h2 { font-size: 1.15em; line-height: 1.3; margin: 1.6em 0 0.3em; }
 a { color: #0969da; }
 @media (prefers-color-scheme: dark) { a { color: #6cb6ff; } }
 """
+# Should an escape ever fail: nothing on the page may load or run anything.
+# The address of the page may have a name in it, which is no business of the book's.
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="referrer" content="no-referrer">
+<title>$learner: $heading</title>
+<style>$style</style></head>
+<body><h1>$heading</h1>
+<p class="about"><bdi>$learner</bdi>$graded_on</p>
+<p class="points">$points</p>
+$inside
+</body></html>
+"""
 _DEFAULTS = ReportOptions()
 
 
-def page(entry: Entry, options: ReportOptions = _DEFAULTS) -> str:
+def page(entry: Entry, options: ReportOptions = _DEFAULTS) -> Markup:
     """Return the feedback on one notebook as a whole HTML page."""
     record = entry.record
-    heading = _heading(entry)
     lines = [record.message] if record.message else []
     if record.runs:
         runs = _("Runs from top to bottom in a fresh kernel (no points): {answer}")
         lines.append(runs.format(answer=record.runs))
-    return "\n".join(
-        [
-            "<!DOCTYPE html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            # Should an escape ever be forgotten: nothing here may load or run anything.
-            '<meta http-equiv="Content-Security-Policy" '
-            "content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-            # The address of this page may have a name in it, which is no business of the book's.
-            '<meta name="referrer" content="no-referrer">',
-            f"<title>{escape(entry.learner)}: {escape(heading)}</title>",
-            f"<style>{_STYLE}</style></head>",
-            f"<body><h1>{escape(heading)}</h1>",
-            f'<p class="about"><bdi>{escape(entry.learner)}</bdi>{_graded_on(entry)}</p>',
-            f'<p class="points">{escape(_points(record, options))}</p>',
-            *(f"<p>{escape(line)}</p>" for line in lines),
-            *(_exercise(entry.chapter, one, options) for one in record.exercises),
-            "</body></html>",
-            "",
-        ]
+    paragraphs = [fill("<p>$line</p>", line=line) for line in lines]
+    exercises = [_exercise(entry.chapter, one, options) for one in record.exercises]
+    return fill(
+        _PAGE,
+        learner=entry.learner,
+        heading=_heading(entry),
+        style=Markup(_STYLE),
+        graded_on=_graded_on(entry),
+        points=_points(record, options),
+        inside=join([*paragraphs, *exercises], between="\n"),
     )
 
 
@@ -72,7 +75,7 @@ def _graded_on(entry: Entry) -> str:
     day = entry.graded.partition("T")[0]  # the time of day helps no learner
     graded, looked_at = _("Graded on {day}"), _("Looked at on {day}")
     words = graded if entry.record.is_judged else looked_at
-    return escape(" · " + words.format(day=day)) if day else ""
+    return " · " + words.format(day=day) if day else ""
 
 
 def _points(record: Record, options: ReportOptions) -> str:
@@ -116,26 +119,28 @@ class _Graded(Feedback):
         return False
 
 
-def _exercise(stem: str, record: ExerciseRecord, options: ReportOptions) -> str:
+def _exercise(stem: str, record: ExerciseRecord, options: ReportOptions) -> Markup:
     notes = list(record.notes)
     if record.verdict in FAULTS and record.is_judged:
         notes.insert(0, _("Stopped: {verdict}.").format(verdict=in_words(record.verdict)))
     if record.verdict is Verdict.MISSING and not notes:
         notes = [_("Not found in the notebook.")]
     report = report_of_record(stem, record)
-    parts = [f"<h2>{escape(record.title)}</h2>", _Graded(report, notes)._repr_html_()]
+    heading = fill("<h2>$title</h2>", title=record.title)
+    parts = [heading, _Graded(report, notes)._repr_html_()]
     if record.verdict not in (Verdict.PASSED, Verdict.TODO, Verdict.NOT_JUDGED):
         parts.append(_to_read(report.section, options))
-    return "".join(parts)
+    return join(parts)
 
 
-def _to_read(section: Section, options: ReportOptions) -> str:
+def _to_read(section: Section, options: ReportOptions) -> Markup:
     words = _("Read: chapter {number}, section “{section}”").format(
         number=section.chapter, section=section.heading
     )
     address = options.address(section.page, section.label)
-    linked = f'<a href="{escape(address)}">{escape(words)}</a>' if address else escape(words)
-    return f'<p class="read">{linked}</p>'
+    a = '<a href="$address">$words</a>'
+    linked = fill(a, address=address, words=words) if address else words
+    return fill('<p class="read">$linked</p>', linked=linked)
 
 
 def report_of_record(stem: str, record: ExerciseRecord) -> Report:

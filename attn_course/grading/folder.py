@@ -12,7 +12,7 @@ from attn_course.translate import _
 
 
 class FolderProblem(Exception):  # noqa: N818  (the folder has a problem; nothing crashed)
-    """A folder that can't take the results: the text says why and what to do."""
+    """A folder to which the results can't be written: the text says why and what to do."""
 
 
 def prepare(folder: Path, submissions: Path, fresh: bool) -> None:

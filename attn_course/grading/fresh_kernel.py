@@ -3,7 +3,7 @@
 A learner may define things in one order and keep them in another; the points do not tell, since
 cells are found by what they define. nbval does: it runs every cell in turn in a new kernel. That
 needs sockets and a second process, so it has a sandbox of its own, with a private network that
-nobody else is on: bubblewrap as around a worker, then `fresh_kernel_inside`. Where there is no
+no other process is on: bubblewrap as around a worker, then `fresh_kernel_inside`. Where there is no
 bubblewrap the answer is "not run". What runs inside can lie about how it went, hence no points.
 
 Memory is limited by the number of processes times what each may have: nbval's and the kernel, which
@@ -25,7 +25,7 @@ from typing import IO
 from attn_course.grading import bubblewrap
 from attn_course.grading.isolation import Rung
 from attn_course.grading.sandbox_view import PACKAGES, copy_course, environment, what_is_visible
-from attn_course.grading.temporary import make_folder
+from attn_course.grading.temporary_folders import make_folder
 from attn_course.inside.limits import Barriers, Limits
 from attn_course.inside.protocol import printable
 from attn_course.translate import _

@@ -62,7 +62,7 @@ CREATE TABLE exercises (
 _JUDGED = f"""(status NOT IN ({", ".join(f"'{one}'" for one in UNJUDGED)}) AND NOT EXISTS
     (SELECT 1 FROM exercises WHERE result = results.id AND verdict = '{Verdict.NOT_JUDGED}'))"""
 _COUNTS = f"coalesce(max(CASE WHEN {_JUDGED} THEN id END), max(id))"
-# For whoever asks in SQL. A view holds no data: one from an older version is made anew.
+# For whoever asks in SQL. A view contains no data: one from an older version is made anew.
 _VIEW = f"""CREATE VIEW latest AS SELECT id, learner, chapter, content, checks,
     CASE WHEN {_JUDGED} THEN points END AS points, max_points, status, record, rung, seconds, graded
     FROM results WHERE id IN (SELECT {_COUNTS} FROM results GROUP BY learner, chapter)"""

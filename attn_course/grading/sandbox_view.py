@@ -183,7 +183,7 @@ def _is_in_one_of(path: str, folders: list[str]) -> bool:
 
 
 def _without(folder: str, hidden: tuple[str, ...]) -> list[str]:
-    """Return paths that together hold all of `folder` but what is `hidden`."""
+    """Return paths that together contain all of `folder` but what is `hidden`."""
     if folder in hidden:
         return []
     if not any(_is_in_one_of(path, [folder]) for path in hidden):

@@ -112,7 +112,7 @@ class SandboxedSubmission:
             raise InfrastructureFault(f"no child could be made: {why} {failed}")
 
     def _out_of_time(self, is_call: bool) -> None:
-        # How much an exercise may take depends on the others, so no number is told.
+        # How much an exercise may take depends on the others, so the sentence has no number.
         sentence = _("It used up the time that there was for this exercise.")
         if is_call:
             sentence = _("It took longer than the {seconds:g} seconds allowed for one call.")

@@ -2,7 +2,7 @@ r"""Nadaraya–Watson regression: attention before deep learning.  (chapter 1)
 
 A query $x$ is a place on a line, the keys $x_i$ are the places seen before, the values $y_i$ what
 was found there. The prediction is $f(x) = \sum_i a_i y_i$, with more weight where the key is near.
-One number stands for each point: queries `(..., q)`, keys and values `(..., k)`, weights
+Each point is one number: queries `(..., q)`, keys and values `(..., k)`, weights
 `(..., q, k)`, predictions `(..., q)`.
 
 The parameter $w$ is one over the bandwidth: large $w$ looks at the nearest keys only, $w = 0$

@@ -24,7 +24,7 @@ class Classroom:
 
 
 def classroom(folder: Path) -> Classroom:
-    """Return the settings that hold in `folder`; a file that can't be read switches nothing off."""
+    """Return the settings for `folder`; a file that can't be read switches nothing off."""
     here = folder.resolve()
     file = next((place / FILE for place in (here, *here.parents) if (place / FILE).is_file()), None)
     if file is None:

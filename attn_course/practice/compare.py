@@ -67,7 +67,7 @@ def as_array(value: Any) -> np.ndarray | None:
 def converting_once() -> Iterator[None]:
     """Convert each list no more than once while this lasts: none may change in the meantime.
 
-    An answer of nested lists is compared with what every known mistake gives, and converting the
+    An answer of nested lists is compared with what every known mistake returns, and converting the
     largest that can be handed over (see `wire`) takes a hundredth of a second or two.
     """
     before = _kept.set({})
@@ -125,18 +125,24 @@ def _array_difference(got: Plain, wanted: Plain) -> Difference | None:
 def _how_many(array: np.ndarray, expected: np.ndarray, differs: np.ndarray) -> str:
     """Say how many numbers are not what they should be, and in which way."""
     not_finite = ~np.isfinite(array) & np.isfinite(expected)
+    not_nan = np.isnan(expected) & ~np.isnan(array)
+    with np.errstate(invalid="ignore"):  # infinity minus infinity
+        apart = np.abs(array.astype(float) - expected.astype(float))[differs]
+    if array.size == 1:
+        if not_finite.any():
+            return _("The number is NaN or infinite.")
+        if not_nan.any():
+            return _("The number should be NaN.")
+        return _("The number differs by {largest:.3g}.").format(largest=float(np.max(apart)))
     if not_finite.any():
         return _("{count} of {total} numbers are NaN or infinite.").format(
             count=int(not_finite.sum()), total=array.size
         )
-    not_nan = np.isnan(expected) & ~np.isnan(array)
     if not_nan.any():
         return _("{count} of {total} numbers should be NaN.").format(
             count=int(not_nan.sum()), total=array.size
         )
-    with np.errstate(invalid="ignore"):  # infinity minus infinity
-        apart = np.abs(array.astype(float) - expected.astype(float))[differs]
-    return _("{count} of {total} numbers differ, at most by {largest:.3g}.").format(
+    return _("{count} of {total} numbers differ, by at most {largest:.3g}.").format(
         count=int(differs.sum()), total=array.size, largest=float(np.max(apart))
     )
 
@@ -266,7 +272,7 @@ def _numbered(places: Iterable[int]) -> str:
 
 
 def _wrong_sort(got: Plain, wanted: Plain) -> str | None:
-    """Return a sentence for a word instead of a number, say; how many axes is not told."""
+    """Return a sentence for a word instead of a number, say, without the number of axes."""
     expected, array = as_array(wanted), as_array(got)
     if expected is None or (array is not None and array.ndim == expected.ndim):
         return None

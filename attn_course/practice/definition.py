@@ -1,7 +1,7 @@
 """The part of an exercise that is Python: reference, cases, and answers that are other algorithms.
 
 What a person reads about an exercise (task, hints, mistakes) is in `solutions/NN_topic.md`. The
-rest stands in `attn_course/practice/exercises/<topic>/<name>.py`, one file an exercise:
+rest is in `attn_course/practice/exercises/<topic>/<name>.py`, one file per exercise:
 
     @reference
     def average_pooling(queries, values):        # what a right answer returns

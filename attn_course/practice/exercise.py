@@ -3,7 +3,7 @@
 The exercises of the course are written in two places. What a person reads is in
 `solutions/NN_topic.md`, from where `attn-course release` compiles it to
 `attn_course/practice/exercises/NN_topic.json`; `practice.exercises` reads that. What has to be
-Python stands in `attn_course/practice/exercises/<topic>/<name>.py` and is imported when an answer
+Python is in `attn_course/practice/exercises/<topic>/<name>.py` and is imported when an answer
 is first checked (see `definition`). So titles, points and hints cost no import at all.
 
 An instructor may write an exercise in Python alone:
@@ -181,7 +181,7 @@ class Exercise:
         return solution() if self.kind == "value" else solution
 
     def local(self, answer: Any) -> LocalSubmission:
-        """Return a submission that holds `answer` as this exercise's solution."""
+        """Return a submission with `answer` as this exercise's solution."""
         return LocalSubmission({self.name: answer})
 
     def check(

@@ -5,19 +5,19 @@ smallest input on which the answer is wrong, got and expected as numbers and as 
 the section to read. An untouched stub gets one line.
 
 Nothing here is loaded from elsewhere, colours come from JupyterLab's theme where there is one,
-and every word that comes from the learner's code is escaped.
+and `markup` escapes every word, whoever wrote it.
 """
 
 import os
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from attn_course.practice.exercise import Solution
+from attn_course.practice.markup import Markup, fill, join
 from attn_course.practice.pictures import pictures
 from attn_course.practice.printing import argument_lines, print_alike
 from attn_course.practice.report import GroupReport, Report, Section
@@ -38,12 +38,12 @@ class Notice:
 
     __repr__ = text
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> Markup:
         return _box("red", [_paragraph(self.sentence)])
 
 
 class Feedback:
-    """How a check went, ready to be shown; `report` holds the facts."""
+    """How a check went, ready to be shown; `report` has the facts."""
 
     def __init__(self, report: Report, notes: Sequence[str] = ()) -> None:
         self.report = report
@@ -71,15 +71,13 @@ class Feedback:
 
     __repr__ = text
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> Markup:
         report = self.report
         parts = [_paragraph(self._headline(), bold=report.verdict is not Verdict.TODO)]
         if report.mistake:
             tag = _small_tag(_readable(report.mistake))
-            parts.append(f'<p style="margin:0.5em 0">{tag}{escape(report.mistake_sentence)}</p>')
-        parts += [
-            f'<p style="margin:0.5em 0">{inline(sentence)}</p>' for sentence in report.observations
-        ]
+            parts.append(fill(_APART, inside=join([tag, report.mistake_sentence])))
+        parts += [fill(_APART, inside=inline(sentence)) for sentence in report.observations]
         if self._shows_groups:
             parts.append(_group_list(report.groups))
         if report.failure:
@@ -155,7 +153,7 @@ def _todo_line(report: Report) -> str:
         return _("Not answered yet: put your answer into {name} in the cell above.").format(
             name=report.name
         )
-    if report.uses:  # whichever stub spoke, it can't be told from here
+    if report.uses:  # which of the stubs raised it is not known here
         return _(
             "Not written yet: {name}, or what it uses ({used}). Fill it in, then run this again."
         ).format(name=report.name, used=", ".join(report.uses))
@@ -178,7 +176,9 @@ def _helpers(report: Report) -> list[str]:
     if not report.uses:
         return []
     used = ", ".join(report.uses)
-    return [_("It uses your earlier answers ({used}): are they green?").format(used=used)]
+    return [
+        _("If your answer uses earlier ones ({used}), check that they are green.").format(used=used)
+    ]
 
 
 def _readable(name: str) -> str:
@@ -261,59 +261,70 @@ _CODE = (
     "font-family:var(--jp-code-font-family,monospace);font-size:0.92em;"
     "color:inherit;background:rgba(128,128,128,0.12);border:0"
 )
+_APART = '<p style="margin:0.5em 0">$inside</p>'
 _COLOURS = {"green": (26, 127, 55), "red": (179, 38, 30), "grey": (110, 119, 129)}
 
 
-def _box(colour: str, parts: Iterable[str], label: str = "") -> str:
-    name = f' role="group" aria-label="{escape(label)}"' if label else ""
+def _box(colour: str, parts: Iterable[str], label: str = "") -> Markup:
+    name = fill(' role="group" aria-label="$label"', label=label) if label else ""
     line = "rgb({}, {}, {})".format(*_COLOURS[colour])
     tint = "rgba({}, {}, {}, 0.08)".format(*_COLOURS[colour])
-    return (
-        f'<div{name} class="attn-feedback attn-{colour}" style="border-left:5px solid {line};'
-        f"padding:0.3em 0.9em;margin:0.3em 0;line-height:1.5;background:{tint};"
-        f'{TEXT}">{"".join(parts)}</div>'
+    return fill(
+        '<div$name class="attn-feedback attn-$colour" style="border-left:5px solid $line;'
+        "padding:0.3em 0.9em;margin:0.3em 0;line-height:1.5;background:$tint;"
+        '$text">$inside</div>',
+        name=name,
+        colour=colour,
+        line=line,
+        tint=tint,
+        text=TEXT,
+        inside=join(parts),
     )
 
 
-def _paragraph(sentence: str, bold: bool = False, small: bool = False) -> str:
+def _paragraph(sentence: str, bold: bool = False, small: bool = False) -> Markup:
     style = "margin:0.3em 0"
     style += ";font-weight:600" if bold else ""
     style += ";font-size:0.9em" if small else ""
-    return f'<p style="{style}">{escape(sentence)}</p>'
+    return fill('<p style="$style">$sentence</p>', style=style, sentence=sentence)
 
 
-def _code(text: str) -> str:
-    return f'<pre style="{_CODE}">{escape(text)}</pre>'
+def _code(text: str) -> Markup:
+    return fill('<pre style="$style">$text</pre>', style=_CODE, text=text)
 
 
-def _small_tag(words: str) -> str:
-    return (
+def _small_tag(words: str) -> Markup:
+    return fill(
         '<span style="display:inline-block;font-size:0.85em;line-height:1.5;padding:0 0.6em;'
-        "margin-right:0.6em;border-radius:1em;color:#fff;background:#b3261e"
-        f'">{escape(words)}</span> '
+        'margin-right:0.6em;border-radius:1em;color:#fff;background:#b3261e">$words</span> ',
+        words=words,
     )
 
 
-def _group_list(groups: Iterable[GroupReport]) -> str:
+def _group_list(groups: Iterable[GroupReport]) -> Markup:
     """Return a line for each group: a mark and a word, so that it does not rest on colour."""
-    rows = "".join(
-        f'<li style="margin:0">{mark_html(group.verdict)}{escape(group.label)}: '
-        f"{escape(', '.join(_group_words(group)))}</li>"
+    rows = join(
+        fill(
+            '<li style="margin:0">$mark$label: $words</li>',
+            mark=mark_html(group.verdict),
+            label=group.label,
+            words=", ".join(_group_words(group)),
+        )
         for group in groups
     )
-    return f'<ul style="list-style:none;margin:0.2em 0;padding:0">{rows}</ul>'
+    return fill('<ul style="list-style:none;margin:0.2em 0;padding:0">$rows</ul>', rows=rows)
 
 
-def mark_html(verdict: Verdict | None) -> str:
+def mark_html(verdict: Verdict | None) -> Markup:
     """Return a mark for a verdict, of a fixed width; None: nothing was judged yet."""
     marks = {Verdict.PASSED: "✓", Verdict.TODO: "·", Verdict.MISSING: "·", None: "·"}
-    return (
-        '<span aria-hidden="true" style="display:inline-block;width:1.4em">'
-        f"{marks.get(verdict, '✗')}</span>"
+    return fill(
+        '<span aria-hidden="true" style="display:inline-block;width:1.4em">$mark</span>',
+        mark=marks.get(verdict, "✗"),
     )
 
 
-def _failure_html(failure: Failure) -> str:
+def _failure_html(failure: Failure) -> Markup:
     parts = [_paragraph(failure.sentence)]
     if failure.raised and failure.raised.line:
         parts.append(_code(failure.raised.line))
@@ -325,28 +336,30 @@ def _failure_html(failure: Failure) -> str:
         parts.append(_code("\n".join(argument_lines(failure.parameters))))
     if failure.difference is not None:
         parts.append(_both_html(failure.difference))
-    return "".join(parts)
+    return join(parts)
 
 
-def _both_html(difference: Difference) -> str:
+def _both_html(difference: Difference) -> Markup:
     """Return yours and, where it is no secret, what was expected, side by side."""
     drawn = ("", "") if difference.is_secret else pictures(difference)
-    shown = "".join(
-        '<div style="min-width:0;max-width:100%">'
-        f"{_paragraph(title)}{picture}{_code(numbers)}</div>"
+    shown = join(
+        fill(
+            '<div style="min-width:0;max-width:100%">$inside</div>',
+            inside=join([_paragraph(title), picture, _code(numbers)]),
+        )
         for (title, numbers), picture in zip(_columns(difference), drawn, strict=False)
     )
     layout = "display:flex;flex-wrap:wrap;gap:0.3em 2em;align-items:flex-start"
-    return f'<div style="{layout}">{shown}</div>'
+    return fill('<div style="$layout">$shown</div>', layout=layout, shown=shown)
 
 
-def comparison_html(arguments: dict[str, Any], difference: Difference) -> str:
+def comparison_html(arguments: dict[str, Any], difference: Difference) -> Markup:
     """Return an input, and what both answers make of it."""
     inputs = _code("\n".join(argument_lines(arguments)))
-    return inputs + _paragraph(difference.sentence) + _both_html(difference)
+    return join([inputs, _paragraph(difference.sentence), _both_html(difference)])
 
 
-def _section_html(section: Section) -> str:
+def _section_html(section: Section) -> Markup:
     words, page = _to_read(section), _built_page(section)
     if page is None:
         return _paragraph(words)
@@ -354,45 +367,50 @@ def _section_html(section: Section) -> str:
     relative = Path(os.path.relpath(page, Path.cwd())).as_posix()
     address = f"{quote(relative)}#{quote(section.label)}"
     link = "color:var(--jp-content-link-color,#0969da)"
-    return (
-        f'<p style="margin:0.5em 0 0.3em"><a href="{escape(address)}" style="{link}">'
-        f"{escape(words)}</a></p>"
+    return fill(
+        '<p style="margin:0.5em 0 0.3em"><a href="$address" style="$link">$words</a></p>',
+        address=address,
+        link=link,
+        words=words,
     )
 
 
-def _solution_html(solution: Solution) -> str:
+def _solution_html(solution: Solution) -> Markup:
     """Return one right way to write it and why, folded."""
-    inside = _code(solution.answer) + _prose(solution.explanation)
+    inside = join([_code(solution.answer), _prose(solution.explanation)])
     return _folded(_("One way to write it, and why"), inside)
 
 
-def _others_html(others: Sequence[str]) -> str:
+def _others_html(others: Sequence[str]) -> Markup:
     """Return other right ways to write it, folded."""
     summary = _("Other right ways to write it ({count})").format(count=len(others))
-    return _folded(summary, "".join(map(_code, others)))
+    return _folded(summary, join(map(_code, others)))
 
 
-def _folded(summary: str, inside: str) -> str:
-    return (
-        f'<details style="margin:0.4em 0"><summary style="cursor:pointer">{escape(summary)}'
-        f"</summary>{inside}</details>"
+def _folded(summary: str, inside: Markup) -> Markup:
+    return fill(
+        '<details style="margin:0.4em 0"><summary style="cursor:pointer">$summary</summary>'
+        "$inside</details>",
+        summary=summary,
+        inside=inside,
     )
 
 
-def _prose(markdown: str) -> str:
+def _prose(markdown: str) -> Markup:
     """Return simple Markdown as HTML: paragraphs, code and emphasis, and formulas as they are."""
     paragraphs = re.split(r"\n\s*\n", markdown.strip())
     texts = (" ".join(paragraph.split("\n")) for paragraph in paragraphs if paragraph)
-    return "".join(f'<p style="margin:0.3em 0">{inline(text)}</p>' for text in texts)
+    return join(fill('<p style="margin:0.3em 0">$text</p>', text=inline(text)) for text in texts)
 
 
-def inline(text: str) -> str:
+def inline(text: str) -> Markup:
     """Return a line as HTML, escaped, its code, bold and italic words marked."""
-    coded = re.sub(r"`(.+?)`", _inline_code, escape(text))
+    coded = re.sub(r"`(.+?)`", _inline_code, fill("$text", text=text))
     bold = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", coded)
-    return re.sub(r"(?<![\w*])\*([^*\s][^*]*?)\*(?![\w*])", r"<em>\1</em>", bold)
+    # What is added to the escaped text is markup of ours.
+    return Markup(re.sub(r"(?<![\w*])\*([^*\s][^*]*?)\*(?![\w*])", r"<em>\1</em>", bold))
 
 
 def _inline_code(found: re.Match[str]) -> str:
     """Return code in a line; its stars are powers and nothing bold."""
-    return f"<code>{found[1].replace('*', '&#42;')}</code>"
+    return "<code>" + found[1].replace("*", "&#42;") + "</code>"

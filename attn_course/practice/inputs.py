@@ -25,7 +25,7 @@ def huge(rng: np.random.Generator, *size: int) -> Floats:
     """Return rows near 1000 and near -1000 in turn, and in each row one key 3000 below.
 
     np.exp overflows or vanishes there, and only subtracting the largest score of a row helps.
-    Single precision holds these numbers exactly.
+    Single precision represents these numbers exactly.
     """
     heights = 1000.0 * (-1) ** np.arange(size[-2])[:, None]
     lowest = np.arange(size[-1]) == rng.integers(0, size[-1], (*size[:-1], 1))

@@ -90,8 +90,10 @@ def _checked(exercise: "Exercise", submission: Submission, drawn: "Drawn", close
     mistake = name_the_mistake(got, results, drawn)
     if not closer or not any(result.failure for result in results):
         return Result(exercise, results, mistake)
-    seen = observe(exercise, drawn, got, ask) if mistake is None else ()
-    return Result(exercise, _with_a_small_failure(results, drawn, got, ask), mistake, seen)
+    results = _with_a_small_failure(results, drawn, got, ask)
+    shown = next(result.failure for result in results if result.failure)
+    seen = observe(exercise, drawn, got, ask, shown) if mistake is None else ()
+    return Result(exercise, results, mistake, seen)
 
 
 def _with_a_small_failure(
@@ -102,7 +104,12 @@ def _with_a_small_failure(
     failure = results[place].failure
     case = next(case for case in drawn.groups[place][1] if drawn.failure(case, got[case]))
     assert failure is not None  # so `place` was found
-    small = shrunk(case, failure, lambda smaller: drawn.failure(smaller, ask(smaller)))
+
+    def fails(smaller: Case) -> Failure | None:
+        # An answer may rely on what the task promises, and never end where that is broken.
+        return drawn.failure(smaller, ask(smaller)) if drawn.is_allowed(smaller) else None
+
+    small = shrunk(case, failure, fails)
     return (*results[:place], replace(results[place], failure=small), *results[place + 1 :])
 
 
@@ -165,6 +172,10 @@ class Drawn:
     def _of_reference(self, case: Case) -> Outcome:
         return self._outcome_of("", lambda: self._exercise.reference, case)
 
+    def is_allowed(self, case: Case) -> bool:
+        """Return whether the reference accepts a case, which may have been made smaller."""
+        return self._of_reference(case).raised is None
+
     def of_mistake(self, known: "KnownMistake", case: Case) -> Outcome:
         """Return what a known mistake makes of a case."""
         return self._outcome_of(known.name, lambda: known.answer, case)
@@ -188,13 +199,10 @@ class Drawn:
         ]
 
     def failure(self, case: Case, outcome: Outcome) -> Failure | None:
-        """Return what is wrong with what a case brought; None where all is right.
-
-        Also None for a case that the reference can't digest: it was made smaller by too much.
-        """
-        wanted = self._of_reference(case)
-        if wanted.raised or not outcome.is_answer:
+        """Return what is wrong with what a case brought; None where all is right."""
+        if not outcome.is_answer:
             return None
+        wanted = self.wanted(case)
         arguments = self._exercise.named_arguments(case)
         if outcome.raised:
             return Failure(arguments, raised=outcome.raised, parameters=outcome.parameters)
@@ -208,7 +216,7 @@ class Drawn:
     def take_over(self, before: "Drawn") -> None:
         """Take over what is known already about cases that are the same as before.
 
-        But what a module gives depends on its weights, which are drawn too.
+        But what a module returns depends on its weights, which are drawn too.
         """
         if self._exercise.kind == "module":
             return

@@ -1,8 +1,8 @@
 """Which known mistake is it? Told by the outputs alone: the learner's source is never read.
 
-A mistake that gives the learner's very outputs on every case is certain. If only some cases fit,
-the name is a guess, and is said with "perhaps". Guesses are tried from the best to the weakest, and
-one counts only where no other mistake fits as well:
+A mistake that returns exactly the learner's outputs on every case is certain. If only some cases
+fit, the name is a guess, said with "perhaps". Guesses are tried from the best to the weakest,
+and one counts only where no other mistake fits as well:
 
 0. of a list of values to be found, all parts that it gets wrong are wrong in the same way;
 1. it agrees on all cases, but for the words of an exception;
@@ -31,7 +31,7 @@ Alike = Callable[["Outcome", "Outcome"], bool]
 def name_the_mistake(
     got: "Got", results: tuple[GroupResult, ...], drawn: "Drawn"
 ) -> Mistake | None:
-    """Return the known mistake that gives the same outputs as the submission, if there is one."""
+    """Return the known mistake that returns the same outputs as the submission, if there is one."""
     if not any(result.failure for result in results):
         return None
     exact = drawn.mistakes_like(got, drawn.cases)

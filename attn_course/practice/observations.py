@@ -2,7 +2,7 @@
 
 The known mistakes of an exercise come first (`judging`). Where none of them fits, an observation
 may still help: "Your answer does not depend on `mask`", "Your answer is the right one with
-`queries` and `keys` exchanged", "… is the right one times 2". Each is said only if it holds on
+`queries` and `keys` exchanged", "… is the right one times 2". Each is said only if it is true on
 **every** case that brought a value, so it is true whenever it is said.
 """
 
@@ -17,6 +17,7 @@ import numpy as np
 from attn_course.inside.wire import Plain
 from attn_course.practice.compare import as_array, difference, same
 from attn_course.practice.definition import Case
+from attn_course.practice.results import Failure
 from attn_course.translate import _
 
 if TYPE_CHECKING:
@@ -48,9 +49,16 @@ class Seen:
 
 
 def observe(
-    exercise: "Exercise", drawn: "Drawn", got: "dict[Case, Outcome]", ask: Ask | None = None
+    exercise: "Exercise",
+    drawn: "Drawn",
+    got: "dict[Case, Outcome]",
+    ask: Ask | None = None,
+    shown: Failure | None = None,
 ) -> tuple[str, ...]:
-    """Return at most two sentences about a wrong answer; without `ask` no further call is made."""
+    """Return at most two sentences about a wrong answer; without `ask` no further call is made.
+
+    `shown` is the example that the learner will see, which no sentence may contradict.
+    """
     if exercise.kind == "value":
         return ()
     if exercise.kind == "module":
@@ -62,7 +70,7 @@ def observe(
     if seen and not all(one.is_right for one in seen):
         with np.errstate(all="ignore"):
             said += _said(exercise, drawn, got, seen, ask)
-    said += _only_batches(exercise, drawn, got)
+    said += _only_batches(drawn, got, shown)
     said += _only_one_group(drawn, got)
     return tuple(dict.fromkeys(said))[:_MOST_SAID]
 
@@ -74,17 +82,21 @@ def _said(
     seen: list[Seen],
     ask: Ask | None,
 ) -> Iterator[str]:
-    """Yield what holds, the most telling first."""
+    """Yield what is true, the most informative first."""
     yield from _unchanged(seen)
     if exercise.kind == "function":
-        yield from _answers_to_another_question(exercise, got, drawn)
+        yield from _answers_to_another_question(exercise, got, drawn, _changes)
         if ask is not None:
             yield from _unused_arguments(exercise, drawn, got, ask)
     # What one of these finds, another would only say in another way.
     forms = (
-        list(look(seen)) for look in (_transposed, _factor, _offset, _function_of_it, _shifted)
+        list(look(seen))
+        for look in (_transposed, _factor, _offset, _function_of_it, _shifted, _in_other_places)
     )
-    yield from next((found for found in forms if found), [])
+    form = next((found for found in forms if found), [])
+    yield from form
+    if exercise.kind == "function" and not form:  # a factor of the answer itself says more
+        yield from _answers_to_another_question(exercise, got, drawn, _scales)
     for look in (_sums, _only_somewhere, _only_at_the_edge):
         yield from look(seen)
 
@@ -157,35 +169,42 @@ def _part(value: Plain, path: tuple[str | int, ...]) -> Plain:
 # --- the right answer to another question -----------------------------------------------------
 
 
+Change = Callable[[dict[str, Plain]], dict[str, Plain] | None]
+Changes = Callable[[dict[str, Plain]], Iterator[tuple[str, Change]]]  # of arguments, in words
+
+
 def _answers_to_another_question(
-    exercise: "Exercise", got: "dict[Case, Outcome]", drawn: "Drawn"
+    exercise: "Exercise", got: "dict[Case, Outcome]", drawn: "Drawn", changes: Changes
 ) -> Iterator[str]:
-    """Yield changes of the inputs for which the answer would be right, on all cases."""
+    """Yield changes of the inputs for which the answer would be right, on all cases.
+
+    Where the answer raises, the reference must refuse the changed inputs as well: two matrices
+    that are exchanged may fit only where they have the same shape.
+    """
     cases = [case for case in drawn.cases if case in got]
-    if any(got[case].raised for case in cases):
+    answered = [case for case in cases if got[case].raised is None]
+    if all(_is_right(case, drawn, got) for case in answered):
         return
-    names = list(exercise.named_arguments(cases[0]))
-    for sentence, change in _changes(exercise, names, cases):
-        asked = [_reference(exercise, case, change) for case in cases]
-        if any(one is None for one in asked):
-            continue
-        fits = all(
-            same(got[case].value, one[0]) for case, one in zip(cases, asked, strict=True) if one
+    raised = [case for case in cases if got[case].raised is not None]
+    for sentence, change in changes(exercise.named_arguments(cases[0])):
+        # The first case that does not fit ends it: a call of the reference may take long.
+        fits = all(_is_right_for(change, exercise, case, got) for case in answered) and all(
+            _reference(exercise, case, change) is None for case in raised
         )
         if fits:  # some case is wrong, so this is not the question that was asked
             yield sentence
             return
 
 
-Change = Callable[[dict[str, Plain]], dict[str, Plain] | None]
+def _is_right_for(
+    change: Change, exercise: "Exercise", case: Case, got: "dict[Case, Outcome]"
+) -> bool:
+    asked = _reference(exercise, case, change)
+    return asked is not None and same(got[case].value, asked[0])
 
 
-def _changes(
-    exercise: "Exercise", names: list[str], cases: list[Case]
-) -> Iterator[tuple[str, Change]]:
-    arguments = exercise.named_arguments(cases[0])
-    for name in names:
-        value = arguments[name]
+def _changes(arguments: dict[str, Plain]) -> Iterator[tuple[str, Change]]:
+    for name, value in arguments.items():
         if isinstance(value, bool):
             yield (
                 _("Your answer is the right one for `{name}` turned round.").format(name=name),
@@ -205,8 +224,8 @@ def _changes(
             yield sentence.format(name=name), _changed(name, np.negative)
             if value.ndim > 1:
                 sentence = _("Your answer is the right one for `{name}` transposed.")
-                yield sentence.format(name=name), _changed(name, lambda x: np.swapaxes(x, -2, -1))
-    for one, other in combinations(names, 2):
+                yield sentence.format(name=name), _changed(name, _transpose)
+    for one, other in combinations(arguments, 2):
         if type(arguments[one]) is type(arguments[other]):
             sentence = _("Your answer is the right one with `{one}` and `{other}` exchanged.")
             yield sentence.format(one=one, other=other), _exchanged(one, other)
@@ -227,6 +246,32 @@ def _of_a_number(name: str) -> Iterator[tuple[str, Change]]:
     )
     for sentence, turn in turned:
         yield sentence.format(name=name), _changed(name, turn)
+
+
+def _scales(arguments: dict[str, Plain]) -> Iterator[tuple[str, Change]]:
+    """Yield arrays scaled by the root of one of their sizes, as scaled scores are."""
+    for name, value in arguments.items():
+        if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+            continue
+        for axis in range(-1, -1 - min(value.ndim, 2), -1):
+            size = f"{name}.shape[{axis}]"
+            sentence = _("Your answer is the right one for `{name}` / √({size}).")
+            yield sentence.format(name=name, size=size), _scaled(name, axis, -0.5)
+            sentence = _("Your answer is the right one for `{name}` times √({size}).")
+            yield sentence.format(name=name, size=size), _scaled(name, axis, 0.5)
+
+
+def _scaled(name: str, axis: int, power: float) -> Change:
+    def scale(x: np.ndarray) -> np.ndarray | None:
+        has_axis = x.ndim >= -axis  # the array of another case may have fewer axes
+        return x * float(x.shape[axis]) ** power if x.size and has_axis else None
+
+    return _changed(name, scale)
+
+
+def _transpose(x: np.ndarray) -> np.ndarray:
+    """Return the last two axes exchanged; a vector, which has only one, stays as it is."""
+    return np.swapaxes(x, -2, -1) if x.ndim > 1 else x
 
 
 def _root(number: float) -> float | None:
@@ -581,20 +626,50 @@ def _shifted(seen: list[Seen]) -> Iterator[str]:
                 yield sentence.format(subject=seen[0].subject, axis=axis)
 
 
+def _in_other_places(seen: list[Seen]) -> Iterator[str]:
+    """Yield that only the places of the numbers are wrong, and what a reshape does to them."""
+    wrong = [one for one in seen if not one.is_right]
+    if any(one.got.shape != one.wanted.shape or one.wanted.dtype.kind != "f" for one in wrong):
+        return
+    # Zeros and ones, or two numbers, have the right ones in other places by chance.
+    if any(len(np.unique(one.wanted)) < 3 for one in wrong):
+        return
+    if all(same(np.sort(one.got, axis=None), np.sort(one.wanted, axis=None)) for one in wrong):
+        sentences = [_("{subject} has the right numbers, but in other places.")]
+        if all(one.wanted.ndim > 1 for one in wrong):
+            sentences.append(
+                _(
+                    "A reshape keeps the order in which numbers are read, so it cannot exchange "
+                    "axes: use a transpose, np.swapaxes or np.stack for that."
+                )
+            )
+        yield " ".join(sentences).format(subject=seen[0].subject)
+
+
 # --- which cases go wrong ---------------------------------------------------------------------
 
 
 def _only_batches(
-    exercise: "Exercise", drawn: "Drawn", got: "dict[Case, Outcome]"
+    drawn: "Drawn", got: "dict[Case, Outcome]", shown: Failure | None
 ) -> Iterator[str]:
     axes = {True: set[int](), False: set[int]()}
     for case in drawn.cases:
-        first = next((value for value in case.args if hasattr(value, "shape")), None)
-        if case not in got or first is None:
+        if case not in got or _axes(case.args) is None:
             return
-        axes[_is_right(case, drawn, got)].add(len(first.shape))
-    if axes[True] and axes[False] and max(axes[True]) < min(axes[False]):
-        yield _("Without a batch your answer is right; with one it is not.")
+        axes[_is_right(case, drawn, got)].add(_axes(case.args) or 0)
+    if not axes[True] or not axes[False] or max(axes[True]) >= min(axes[False]):
+        return
+    # An example that was made smaller and still fails without a batch has another cause.
+    if shown is None or (_axes(shown.arguments.values()) or 0) >= min(axes[False]):
+        yield _(
+            "Without a batch your answer is right; with one it is not. "
+            "A batch adds its axes in front, so count axes from the end: axis=-1, [..., None], .mT."
+        )
+
+
+def _axes(values: Iterable[Any]) -> int | None:
+    """Return how many axes the first array has."""
+    return next((len(value.shape) for value in values if hasattr(value, "shape")), None)
 
 
 def _only_one_group(drawn: "Drawn", got: "dict[Case, Outcome]") -> Iterator[str]:
@@ -605,7 +680,9 @@ def _only_one_group(drawn: "Drawn", got: "dict[Case, Outcome]") -> Iterator[str]
         if not all(case in got and _is_right(case, drawn, got) for case in cases)
     ]
     if len(wrong) == 1 and len(drawn.groups) > 1:
-        yield _("All else is right; only this is not: {label}.").format(label=wrong[0])
+        yield _("Everything else is right. The only case that fails: {label}.").format(
+            label=wrong[0]
+        )
 
 
 def _is_right(case: Case, drawn: "Drawn", got: "dict[Case, Outcome]") -> bool:

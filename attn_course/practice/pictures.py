@@ -1,11 +1,11 @@
 """Got and expected as heat maps: plain SVG, on one scale, with the cells that differ framed."""
 
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from attn_course.practice.compare import as_array
+from attn_course.practice.markup import Markup, fill, join
 from attn_course.practice.printing import MOST_SHOWN
 from attn_course.practice.results import Difference
 from attn_course.translate import _
@@ -42,17 +42,26 @@ def _matrix(value: Any) -> np.ndarray | None:
     return rows if max(rows.shape) <= _MOST_CELLS else None
 
 
-def _heat_map(matrix: np.ndarray, scale: float, size: int, differs: np.ndarray, label: str) -> str:
+def _heat_map(
+    matrix: np.ndarray, scale: float, size: int, differs: np.ndarray, label: str
+) -> Markup:
     rows, columns = matrix.shape
     width, height = columns * size + 2, rows * size + 2
-    cells = "".join(
+    cells = join(
         _cell(matrix[row, column], scale, column * size + 1, row * size + 1, size)
         for row in range(rows)
         for column in range(columns)
     )
-    marks = "".join(
-        f'<rect x="{column * size + 3}" y="{row * size + 3}" width="{size - 4}" '
-        f'height="{size - 4}" fill="none" stroke="{colour}" stroke-width="{stroke}"/>'
+    marks = join(
+        fill(
+            '<rect x="$x" y="$y" width="$side" height="$side" fill="none" stroke="$colour" '
+            'stroke-width="$stroke"/>',
+            x=column * size + 3,
+            y=row * size + 3,
+            side=size - 4,
+            colour=colour,
+            stroke=stroke,
+        )
         for row, column in np.argwhere(differs)
         for colour, stroke in (("#fff", 4), ("#000", 2))  # seen on light and on dark cells
     )
@@ -62,19 +71,30 @@ def _heat_map(matrix: np.ndarray, scale: float, size: int, differs: np.ndarray, 
     )
     if wrong:
         words = _("{words}; {wrong} framed cells differ").format(words=words, wrong=wrong)
-    return (
-        f'<svg role="img" aria-label="{escape(words)}" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" style="max-width:100%;height:auto;display:block">'
-        f"{cells}{marks}</svg>"
+    return fill(
+        '<svg role="img" aria-label="$words" width="$width" height="$height" '
+        'viewBox="0 0 $width $height" style="max-width:100%;height:auto;display:block">'
+        "$cells$marks</svg>",
+        words=words,
+        width=width,
+        height=height,
+        cells=cells,
+        marks=marks,
     )
 
 
-def _cell(number: float, scale: float, x: int, y: int, size: int) -> str:
-    place = f'x="{x}" y="{y}" width="{size}" height="{size}" stroke="#808080"'
+def _cell(number: float, scale: float, x: int, y: int, size: int) -> Markup:
+    square = fill(
+        '<rect x="$x" y="$y" width="$size" height="$size" stroke="#808080" fill="$colour"/>',
+        x=x,
+        y=y,
+        size=size,
+        colour=_colour(number / scale) if np.isfinite(number) else "#d0d0d0",
+    )
     if np.isfinite(number):
-        return f'<rect {place} fill="{_colour(number / scale)}"/>'
+        return square
     cross = f"M{x + 4} {y + 4}l{size - 8} {size - 8}M{x + 4} {y + size - 4}l{size - 8} {8 - size}"
-    return f'<rect {place} fill="#d0d0d0"/><path d="{cross}" stroke="#000" stroke-width="2"/>'
+    return join([square, fill('<path d="$d" stroke="#000" stroke-width="2"/>', d=cross)])
 
 
 def _colour(share: float) -> str:

@@ -44,6 +44,8 @@ def print_alike(got: Any, wanted: Any) -> tuple[str, str]:
 
 def _print(value: Any, style: str = "", width: int = 0) -> str:
     """Return a plain value in print: numbers rounded and under one another, long arrays cut."""
+    if _is_list_of_rows(value):  # whether or not the rows happen to be equally long
+        return "[" + ",\n ".join(_print(row) for row in value) + "]"
     array = as_array(value)
     if isinstance(value, dict) and value:
         return "\n".join(f"{key}: {_print(item)}" for key, item in value.items())
@@ -51,6 +53,8 @@ def _print(value: Any, style: str = "", width: int = 0) -> str:
         return _cut(repr(value))
     if isinstance(value, tuple) and array.dtype.kind != "f":
         return _cut(repr(value))
+    if array.ndim == 0 and array.dtype.kind in "biu" and not width:
+        return repr(array.item())
     if array.ndim == 0:
         return _number(array.item(), style).strip() if width else repr(float(f"{array:.6g}"))
     style = style or _style_for(array)
@@ -65,6 +69,10 @@ def _print(value: Any, style: str = "", width: int = 0) -> str:
         edgeitems=_EDGE if array.ndim <= 2 else 2,
         max_line_width=88,
     )
+
+
+def _is_list_of_rows(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(hasattr(row, "shape") for row in value)
 
 
 def _cut(text: str, longest: int = 300) -> str:

@@ -1,7 +1,7 @@
 """What you reached, remembered between runs in `.attn-course/progress.json`.
 
 The folder is next to the notebooks: in the working directory, or where the environment
-variable ATTN_COURSE_HOME says. For every exercise the file holds
+variable ATTN_COURSE_HOME says. For every exercise the file has
 
 - `best_points`: the most points any check gave. They never go down: a later try that breaks
   something costs nothing, so it is safe to try.
@@ -210,7 +210,7 @@ def _started_afresh(file: Path) -> Progress:
 
 
 class _Forgetful(Progress):
-    """Progress that never writes, because the file there belongs to somebody else."""
+    """Progress that never writes, because the file there belongs to another program."""
 
     def _save(self) -> None:
         return

@@ -1,4 +1,4 @@
-"""What feedback is made of: a small report, which a live check and a stored record can give."""
+"""What feedback is made of: a small report, made from a live check or from a stored record."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """How one exercise went, for somebody to read.
+    """How one exercise went, for a person to read.
 
     `is_live`: it is about code that the reader can change and check again at once.
     """

@@ -1,8 +1,10 @@
 """A smaller input on which an answer goes wrong in the same way: one that can be redone by hand.
 
 Cases use a different size for every axis, so axes of one size belong together: they are made
-shorter together in all arguments, and a size that builds a module is made smaller with them. What
-the reference can't digest is dropped, and so is whatever fails in another way.
+shorter together in all arguments, and a size that builds a module is made smaller with them. A
+smaller input on which the reference raises is dropped, so a reference that raises ValueError on
+what its task excludes keeps such inputs out of the examples. An input that fails in another way is
+dropped too, and so is one on which the answer is nearly right.
 """
 
 import math
@@ -20,6 +22,7 @@ from attn_course.practice.results import Failure
 Fails = Callable[[Case], Failure | None]
 _SECONDS = 1.0
 _MOST_TRIALS = 200
+_LEAST_SHARE = 0.02  # of the difference that a smaller input may leave
 
 
 def shrunk(case: Case, failure: Failure, fails: Fails) -> Failure:
@@ -51,7 +54,7 @@ def _alike(one: Failure, other: Failure) -> bool:
         return one.raised.type == other.raised.type
     if one.difference is None or other.difference is None:
         return False
-    return _kind(one) == _kind(other)
+    return _kind(one) == _kind(other) and _largest(other) >= _LEAST_SHARE * _largest(one)
 
 
 def _kind(failure: Failure) -> tuple[Any, ...]:
@@ -64,6 +67,19 @@ def _kind(failure: Failure) -> tuple[Any, ...]:
         return difference.place, "shape", got.ndim - wanted.ndim
     strange = bool(~np.isfinite(got.astype(float))[difference.where].all())
     return difference.place, "numbers", strange
+
+
+def _largest(failure: Failure) -> float:
+    """Return the largest finite difference of two arrays; 0 where there is none."""
+    difference = failure.difference
+    if difference is None or difference.where is None:
+        return 0.0
+    got, wanted = as_array(difference.got), as_array(difference.wanted)
+    assert got is not None  # `where` compares their numbers
+    assert wanted is not None
+    with np.errstate(invalid="ignore"):  # infinity minus infinity
+        apart = np.abs(got.astype(float) - wanted.astype(float))[difference.where]
+    return float(np.max(apart[np.isfinite(apart)], initial=0.0))
 
 
 def _arrays(case: Case) -> list[Any]:
@@ -96,8 +112,9 @@ def _without_first_axis(case: Case, most: int) -> Case | None:
     if len(lengths) != 1:
         return None
     (length,) = lengths
+    # With the dots a single number stays an array without axes, which an answer may index.
     args = [
-        value[0] if hasattr(value, "shape") and value.ndim and value.shape[0] == length else value
+        value[0, ...] if hasattr(value, "shape") and value.shape[:1] == (length,) else value
         for value in case.args
     ]
     return Case(*args, **case.kwargs)
@@ -110,7 +127,7 @@ def _cut(case: Case, size: int, less: int) -> Case:
         if not hasattr(value, "shape"):
             return value
         place = tuple(slice(less) if length == size else slice(None) for length in value.shape)
-        return value[place]
+        return value[(*place, ...)]  # with the dots an array without axes stays one
 
     def renamed(value: Plain) -> Plain:
         return less if type(value) is int and value == size else value

@@ -20,7 +20,7 @@ from attn_course.translate import _
 if TYPE_CHECKING:
     from attn_course.practice.exercise import Exercise
 
-# JupyterLab takes the arrow keys away from inputs that do not carry the data attribute.
+# JupyterLab handles the arrow keys itself in inputs without the data attribute.
 _RENDER = """
 let made = 0;
 function render({ model, el }) {

@@ -5,10 +5,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 from attn_course.practice.exercise import Chapter, Exercise, title_of
 from attn_course.practice.feedback import TEXT, aligned, inline, mark_html
+from attn_course.practice.markup import Markup, fill, join
 from attn_course.practice.progress import Progress
 from attn_course.practice.results import Verdict
 from attn_course.translate import _
@@ -27,25 +27,33 @@ class Table:
         """Return the table for a terminal."""
         return "\n".join([self.title, *aligned([self.head, *self.rows])])
 
-    def html(self) -> str:
+    def html(self) -> Markup:
         """Return the table for a notebook."""
         cell = "padding:0.25em 0.9em 0.25em 0;text-align:left;vertical-align:top"
         whole = f"{cell};white-space:nowrap"
         below = "border-bottom:1px solid rgba(128,128,128,0.5)"
-        head = "".join(
-            f'<th scope="col" style="{whole};{below}">{escape(name)}</th>' for name in self.head
+        head = join(
+            fill('<th scope="col" style="$style">$name</th>', style=f"{whole};{below}", name=name)
+            for name in self.head
         )
         marks = [*map(mark_html, self.verdicts)] if self.verdicts else [""] * len(self.rows)
-        body = "".join(
-            "<tr>"
-            + "".join(f'<td style="{cell}">{escape(item)}</td>' for item in row[:-1])
-            + f'<td style="{whole}">{mark}{escape(row[-1])}</td></tr>'
+        td = '<td style="$style">$inside</td>'
+        body = join(
+            fill(
+                "<tr>$cells$last</tr>",
+                cells=join(fill(td, style=cell, inside=item) for item in row[:-1]),
+                last=fill(td, style=whole, inside=join([mark, row[-1]])),
+            )
             for row, mark in zip(self.rows, marks, strict=True)
         )
-        return (
-            f'<div style="overflow-x:auto"><table style="border-collapse:collapse;{TEXT}">'
-            f'<caption style="text-align:left;font-weight:600">{escape(self.title)}</caption>'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        return fill(
+            '<div style="overflow-x:auto"><table style="border-collapse:collapse;$text">'
+            '<caption style="text-align:left;font-weight:600">$title</caption>'
+            "<thead><tr>$head</tr></thead><tbody>$body</tbody></table></div>",
+            text=TEXT,
+            title=self.title,
+            head=head,
+            body=body,
         )
 
 
@@ -62,9 +70,10 @@ class Tables:
 
     __repr__ = text
 
-    def _repr_html_(self) -> str:
-        notes = (f'<p style="margin:0.4em 0;{TEXT}">{inline(note)}</p>' for note in self.notes)
-        return "".join([*(table.html() for table in self.tables), *notes])
+    def _repr_html_(self) -> Markup:
+        p = '<p style="margin:0.4em 0;$text">$note</p>'
+        notes = (fill(p, text=TEXT, note=inline(note)) for note in self.notes)
+        return join([*(table.html() for table in self.tables), *notes])
 
 
 def overview(chapters: Sequence[Chapter], remembered: Progress | None = None) -> Tables:

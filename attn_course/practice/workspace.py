@@ -234,7 +234,7 @@ def _answer_places(notebook: Notebook, original: dict[str, Any], exercise: Exerc
 
 
 def _refuse_shared_cells(notebook: Notebook, places: list[int], exercise: Exercise) -> None:
-    """Stop where resetting this exercise would take another answer with it."""
+    """Stop where resetting this exercise would discard another answer."""
     others = set(exercise.chapter.exercises) - {exercise.name}
     for place in places:
         cell = notebook.cells[place]
@@ -242,7 +242,7 @@ def _refuse_shared_cells(notebook: Notebook, places: list[int], exercise: Exerci
         if also:
             raise WorkspaceProblem(
                 _(
-                    "{cell} holds {name} and also {others}, which a reset would take along. "
+                    "{cell} contains {name} and also {others}, which a reset would discard. "
                     "Move {name} to a cell of its own, then reset it. Nothing was changed."
                 ).format(
                     cell=cell.label[:1].upper() + cell.label[1:],

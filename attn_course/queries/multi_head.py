@@ -8,7 +8,7 @@ from attn_course._arrays import batch_shape, require_axes, require_keys, require
 from attn_course.alignment import softmax
 from attn_course.attention import Align, attend
 from attn_course.attention.context import find_align
-from attn_course.attention.masked import (
+from attn_course.attention.mask_policy import (
     all_finite,
     apart,
     pair_mask,

@@ -14,7 +14,7 @@ from attn_course._arrays import require_choice
 from attn_course.alignment import softmax
 from attn_course.attention import Align, attend, attend_by_scores
 from attn_course.attention.context import find_align
-from attn_course.attention.masked import mapped_for, pair_mask, without_unseen
+from attn_course.attention.mask_policy import mapped_for, pair_mask, without_unseen
 from attn_course.learned_scores import NoQueryScore, make_score
 from attn_course.scoring import dot
 

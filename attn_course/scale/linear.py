@@ -13,10 +13,14 @@ from attn_course.scale._fit import (
     surely_finite,
     without_broken,
 )
+from attn_course.scale.visibility import slices
 
 # Within a chunk pairs are compared, between chunks sums are passed on. Chunks about as long as
 # keys are wide make both parts equally cheap.
 CHUNK = 64
+# Words whose chunks are in memory at the same time: few enough for the cache of a processor core,
+# so that a word of a long text costs as much time as a word of a short one.
+SEGMENT = 32 * CHUNK
 
 
 def linear_attention(
@@ -95,7 +99,7 @@ def _features(
 
 def _positive(x: Tensor) -> Tensor:
     """Return elu(x) + 1: below 0 that is exp(x), which `elu(x) + 1` would round to 0 and lose."""
-    return torch.where(x > 0, x + 1, x.clamp(max=0).exp())
+    return x.clamp(max=0).exp() + x.relu()  # one of the two is constant
 
 
 def _summed_up(from_keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
@@ -114,6 +118,21 @@ def _causal(
     spoils = not surely_finite(*given)
     if spoils:  # 0 * NaN is NaN, so a broken word must not even meet those that don't see it
         from_queries, from_keys, values = map(without_broken, given)
+    n, contexts = from_keys.shape[-2], []
+    for rows in slices(n, SEGMENT):
+        phi_q, phi_k, v = (x[..., rows, :] for x in (from_queries, from_keys, values))
+        contexts.append(_causal_segment(phi_q, phi_k, v, S, z))
+        if rows.stop < n:
+            S_here, z_here = _summed_up(phi_k, v)
+            S, z = S + S_here, z + z_here
+    found = torch.cat(contexts, dim=-2)
+    return found + _broken_so_far(*given) if spoils else found
+
+
+def _causal_segment(
+    from_queries: Tensor, from_keys: Tensor, values: Tensor, S: Tensor, z: Tensor
+) -> Tensor:
+    """Return what `_causal` does, for numbers that are all finite, one segment at once."""
     n = from_keys.shape[-2]
     phi_q, phi_k, v = map(_in_chunks, (from_queries, from_keys, values))  # (..., chunks, CHUNK, d)
     within = (phi_q @ phi_k.mT).tril()  # (..., chunks, CHUNK, CHUNK)
@@ -122,8 +141,7 @@ def _causal(
     z_before = z[..., None, :, :] + _sum_of_earlier(z_of_chunk)
     above = within @ v + phi_q @ S_before
     below = within.sum(dim=-1, keepdim=True) + phi_q @ z_before
-    contexts = _quotient(above, below).flatten(-3, -2)[..., :n, :]
-    return contexts + _broken_so_far(*given) if spoils else contexts
+    return _quotient(above, below).flatten(-3, -2)[..., :n, :]
 
 
 def _broken_so_far(from_queries: Tensor, from_keys: Tensor, values: Tensor) -> Tensor:

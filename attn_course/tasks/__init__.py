@@ -1,31 +1,31 @@
 """Tasks with a known answer: where attention belongs is known before any model exists.
 
 Every mechanism of the course has a task here, a tiny model with it and the same model without it.
-`find_task` gives a task by its name, `train` trains one of its models, `task.figure` draws what
-was found beside what is right, and `attn-course tasks` runs them all and prints the table.
+`find_task` returns a task by its name, `train` trains one of its models, `task.figure` draws what
+was found next to what is right, and `attn-course tasks` runs them all and prints the table.
 
-Four leaks let an ablation get away with it; a comment says where a task closes one:
+Four leaks let an ablation solve a task all the same; a comment says where a task closes one:
 
-1. An encoder does the selecting: one tanh a token may silence what does not matter.
-2. An output with a hidden layer takes apart what the average has mixed.
-3. The weight itself carries the answer, where there are few answers.
-4. What is absent tells it: all but the right one, where each occurs once.
+1. An encoder does the selecting: one tanh per token may silence what does not matter.
+2. An output with a hidden layer separates what the average has mixed.
+3. The weight itself encodes the answer, where there are few answers.
+4. What is absent reveals it: all answers but the right one, where each occurs once.
 
 >>> find_task("key_lookup").question
-'Which value stands under the key that the query repeats, with a little noise?'
+'Which value belongs to the key that the query repeats, with a little noise?'
 """
 
 from functools import cache
 from importlib import import_module
 
 from attn_course.tasks.task import Arm, Comparison, Examples, Task
-from attn_course.tasks.training import Scores, Trained, evaluate, train
+from attn_course.tasks.training import Evaluation, Trained, evaluate, train
 
 __all__ = [
     "Arm",
     "Comparison",
+    "Evaluation",
     "Examples",
-    "Scores",
     "Task",
     "Trained",
     "all_tasks",
@@ -55,11 +55,15 @@ _TASKS = {
     "spelling": ("Spelling",),
     "telling_sentence": ("TellingSentence",),
     "uneven_embeddings": ("UnevenEmbeddings",),
+    "brackets": ("Brackets",),
+    "last_assignment": ("LastAssignmentInRange", "LastAssignment", "LastAssignmentLong"),
     "two_facts": ("TwoFacts",),
     "two_means": ("TwoMeans",),
     "two_steps": ("TwoSteps",),
     "triggers": ("Triggers",),
     "ratings": ("Ratings",),
+    "repeats": ("Repeats",),
+    "numerals": ("Numerals",),
     "dates": ("BahdanauDates", "TransformerDates"),
     "importance": ("TellingWord", "MajorityOfWords", "MajorityAmongFillers"),
     "graph_lookup": ("GraphLookup",),

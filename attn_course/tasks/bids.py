@@ -39,9 +39,10 @@ class Bids(Votes):
         "zeros too and ties, so the claim is about zeros, not about REINFORCE."
     )
     reader_settings: ClassVar = {
-        "mean": ("plain", 2e-2, RATES),
-        "max": ("deep", 2e-3, RATES),
+        "mean": ("plain", (2e-2, 2e-2)),
+        "max": ("deep", (2e-3, 2e-3)),
     }
+    reader_tried: ClassVar = RATES
     metric = "answers within 0.05"
     learning_rates = (6e-3, 2e-2, 6e-2)
     tested_sizes = (1000, 2000)

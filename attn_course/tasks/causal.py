@@ -1,10 +1,10 @@
 """Causal next-token prediction: the mask that keeps a model from reading the answer.
 
-A few counters take turns, each counts on by one, and how many there are is told with every query:
+A few counters take turns, each counts on by one, and every query says how many there are:
 three that begin with b, f and a say `b f a c g b d h c …`. The training text has slips: now and
 then a symbol is another one. Trained to predict each next symbol, a model may learn to look back to
 what this counter said last, and to count on from there; or, if nothing hides it, to look one
-position ahead, where the answer itself stands, and to copy it. In training the second way has the
+position ahead, where the answer itself is, and to copy it. In training the second way has the
 lower loss, since it predicts the beginnings and the slips too.
 
 In training mode the model predicts all positions at once. In evaluation mode it generates: after
@@ -34,7 +34,7 @@ class NextToken(Task):
     no_readers = "the question is what a mask does for attention; `key_lookup` has the readers"
     metric = "accuracy of generated symbols"
     steps = 800
-    n, symbols = 16, 8  # positions that predict; the last one's answer stands nowhere
+    n, symbols = 16, 8  # positions that predict; the last one's answer is nowhere in the input
     counters = (3, 4, 5, 6)
     # Of the symbols in training. Without any, counting on is as good as copying wherever a counter
     # has spoken before, and a model without the mask learns to count on as well.
@@ -52,9 +52,9 @@ class NextToken(Task):
             tokens = np.where(slipped, rng.integers(self.symbols, size=tokens.shape), tokens)
         # A query for each pair of position and p: what is asked is known, where to look isn't.
         asked = places[:-1] + self.n * (p - min(self.counters))
-        back = places[1:, None] - places[:-1]  # how far before the next symbol a key stands
+        back = places[1:, None] - places[:-1]  # how far before the next symbol a key is
         right = back == p[..., None]
-        # What the prompt tells is not generated, so its rows are not scored.
+        # The prompt is not generated, so its rows are not scored.
         right[:, : self.prompt - 1] = False
         return Examples(
             inputs={
@@ -101,7 +101,7 @@ class NextToken(Task):
         return (Comparison("causal mask", "no mask", note),)
 
     def words(self, examples: Examples, place: int) -> dict[str, tuple[list[str], list[str]]]:
-        """Return the symbols: those read above, and beside each row the one that should follow."""
+        """Return the symbols: those read above, and next to each row the one that should follow."""
         read = [_letter(token) for token in examples.inputs["tokens"][place].tolist()]
         follow = [_letter(token) for token in examples.targets[place].tolist()]
         return {"weights": ([f"→ {letter}" for letter in follow], read)}

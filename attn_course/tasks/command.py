@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from attn_course._progress import Progress
+from attn_course._progress_bar import ProgressBar
 from attn_course.tasks import all_tasks
 from attn_course.tasks.table import (
     Row,
@@ -173,13 +173,13 @@ def _tune(tasks: Sequence[Task]) -> int:
     print(_("validation scores by learning rate, seed {seed}").format(seed=TUNING_SEED))
     arms = [(task, arm) for task in tasks for arm in compared(task)]
     stale = 0
-    with Progress(len(arms), _("tuning"), unit=_("models")) as shown:
+    with ProgressBar(len(arms), _("tuning"), unit=_("models")) as shown:
         for task, arm in arms:
             shown.now(f"{task.name}, {arm}")
             scores = tune(task, arm)
             used = task.arms[arm].learning_rate
             stale += scores[best_rate(task, scores)] != scores[used]
-            # At once, and in whole lines: each takes minutes, and a file may be watched.
+            # At once, and in whole lines: a model needs minutes, and a file may be watched.
             print(_tuned(task, arm, scores, used), flush=True)
             shown.advance()
     return 1 if stale else 0

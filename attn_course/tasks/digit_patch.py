@@ -1,8 +1,8 @@
 r"""One handwritten digit among clutter: which of sixteen patches is worth a look, and what is it?
 
-A canvas of 4 × 4 patches holds one real digit of scikit-learn's; the others are digits with their
-pixels shuffled, so that ink alone gives nothing away. A scorer looks at each patch by itself, the
-weights average the **raw pixels**, and a reader names the digit in the average. Were patches
+A canvas of 4 × 4 patches has one real digit of scikit-learn's; the others are digits with their
+pixels shuffled, so that the amount of ink reveals nothing. A scorer looks at each patch by itself,
+the weights average the **raw pixels**, and a reader names the digit in the average. If patches were
 encoded before, an encoder could silence the clutter and the weights would have nothing to do.
 
 Soft attention averages all patches. Hard attention draws one: no gradient passes through the draw,
@@ -22,9 +22,10 @@ from torch.nn import functional
 
 from attn_course._extras import missing
 from attn_course.alignment import hard, score_function_gradient, softmax
-from attn_course.attention import Align, attend
-from attn_course.tasks.parts import KeyScore, UniformScore
-from attn_course.tasks.readers import ONE_RATE, Seen, reader_arms, reader_comparisons
+from attn_course.attention import Align, attend_by_scores
+from attn_course.learned_scores import NoQueryScore
+from attn_course.tasks.parts import UniformKeyScore
+from attn_course.tasks.readers import Seen, reader_arms, reader_comparisons
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, as_tensor
 from attn_course.translate import _
 
@@ -61,7 +62,7 @@ class DrawnPatch(nn.Module):
         """Return one-hot weights `(..., q, k)`."""
         if self.training:
             return hard(scores, torch.default_generator, mask)
-        return softmax(scores, mask, temperature=1e-6)  # so cold that the best score takes all
+        return softmax(scores, mask, temperature=1e-6)  # so cold that only the best counts
 
 
 class PatchReader(nn.Module):
@@ -77,13 +78,12 @@ class PatchReader(nn.Module):
         self.register_buffer("baseline", torch.zeros(()))  # the usual reward, for hard attention
 
     def scores(self, patches: Tensor) -> Tensor:
-        """Return what each patch scores, `(batch, 1, 16)`."""
-        # There is no query: a patch is told from clutter by itself.
-        return self.score(patches[:, :1], patches)
+        """Return what each patch scores, `(batch, 1, 16)`; a query is not needed."""
+        return self.score(patches)
 
     def forward(self, patches: Tensor) -> tuple[Tensor, Tensor]:
         """Return the digits' logits `(batch, 1, 10)` and the weights `(batch, 1, 16)`."""
-        seen, weights = attend(patches[:, :1], patches, patches, self.score, self.align)
+        seen, weights = attend_by_scores(self.scores(patches), patches, self.align)
         return self.read(seen), weights
 
 
@@ -119,19 +119,20 @@ def reinforce(
 
 
 class DigitPatch(Task):
-    """Which digit stands on the canvas? Sixteen patches, one of them real."""
+    """Which digit is on the canvas? Sixteen patches, one of them real."""
 
     name = "digit_patch"
-    question = "Which digit stands on the canvas, among fifteen patches of shuffled pixels?"
+    question = "Which digit is on the canvas, among fifteen patches of shuffled pixels?"
     claim = (
         "Attention shows where it looked, and hard attention reads one patch instead of sixteen. "
         "No accuracy is gained over a hidden layer per patch and a maximum over patches, which has "
         "no map to show. `copy_patch` asks for the pixels, and needs the choice."
     )
     reader_settings: ClassVar = {
-        "mean": ("plain", *ONE_RATE, ONE_RATE),
-        "max": ("plain", *ONE_RATE, ONE_RATE),
+        "mean": ("plain", (6e-3, 6e-3)),
+        "max": ("plain", (6e-3, 6e-3)),
     }
+    reader_tried: ClassVar = (6e-3,)
     learning_rates = (6e-4, 2e-3, 6e-3)
     steps = 1000
     batch_size = 64
@@ -159,15 +160,15 @@ class DigitPatch(Task):
     def arms(self) -> dict[str, Arm]:
         """Soft and hard alignment, hard without its baseline, and no scores at all."""
         return {
-            "soft": Arm(lambda: PatchReader(KeyScore(PIXELS, 32), softmax), 6e-3),
+            "soft": Arm(lambda: PatchReader(NoQueryScore(PIXELS, 32), softmax), 6e-3),
             "hard": Arm(
-                lambda: PatchReader(KeyScore(PIXELS, 32), DrawnPatch()), 2e-3, reinforce(True)
+                lambda: PatchReader(NoQueryScore(PIXELS, 32), DrawnPatch()), 2e-3, reinforce(True)
             ),
             "hard, no baseline": Arm(
-                lambda: PatchReader(KeyScore(PIXELS, 32), DrawnPatch()), 6e-3, reinforce(False)
+                lambda: PatchReader(NoQueryScore(PIXELS, 32), DrawnPatch()), 6e-3, reinforce(False)
             ),
-            "uniform": Arm(lambda: PatchReader(UniformScore(), softmax), 2e-3, attends=False),
-            **reader_arms(self, lambda: PatchReader(KeyScore(PIXELS, 32), softmax), self.see),
+            "uniform": Arm(lambda: PatchReader(UniformKeyScore(), softmax), 2e-3, attends=False),
+            **reader_arms(self, lambda: PatchReader(NoQueryScore(PIXELS, 32), softmax), self.see),
         }
 
     @property
@@ -225,7 +226,7 @@ class DigitPatchEarly(DigitPatch):
     """The same after few steps: how soon does the scorer find the digit?"""
 
     name = "digit_patch_early"
-    question = "Which digit stands on the canvas, as told after a short training?"
+    question = "Which digit is on the canvas, according to a model after a short training?"
     claim = (
         "Soft attention learns sooner than hard, and hard sooner with a baseline than without: "
         "statements about training, at a fixed number of steps."

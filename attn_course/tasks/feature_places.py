@@ -1,12 +1,13 @@
-"""Feature places: the answer's features stand at different places.
+"""Feature places: the features of the answer are at different places.
 
 Eight tokens, each with a role and four features (a colour, a size and so on, by number). The
 answer's first feature is that of the token with the first role, its second feature that of the
-token with the second role: four places for one answer. With one weight a token, a place that
+token with the second role: four places for one answer. With one weight per token, a place that
 counts for one feature counts for all.
 """
 
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from torch import Tensor, nn
@@ -21,7 +22,7 @@ from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, Weigh
 
 
 class FeaturePlaces(Task):
-    """Which features has the answer, if each stands at another token?"""
+    """Which features has the answer, if each is at another token?"""
 
     name = "feature_places"
     question = "Which four features has the answer, if each is told by the token of another role?"
@@ -30,6 +31,8 @@ class FeaturePlaces(Task):
         "not about the need for attention. Readers with four times the parameters do as well. "
         "`means_by_feature` asks for numbers, and needs the weights."
     )
+    reader_settings: ClassVar = {"mean": ("deep", (6e-3, 6e-3)), "max": ("deep", (6e-3, 6e-3))}
+    reader_tried: ClassVar = (6e-3,)
     n, roles, groups, options = 8, 12, 4, 4
 
     def examples(self, split: Split, number: int, rng: np.random.Generator) -> Examples:
@@ -41,7 +44,7 @@ class FeaturePlaces(Task):
         features = rng.integers(self.options, size=(number, self.n, self.groups))
         right = roles[:, None, :] == np.arange(self.groups)[:, None]  # (number, groups, n)
         targets = (features.swapaxes(-1, -2) * right).sum(axis=-1)
-        # One-hot features, pooled as they are: no encoder could mark who tells what (a leak).
+        # One-hot features, pooled as they are: no encoder could mark their token (a leak).
         told = np.eye(self.options)[features].reshape(number, self.n, -1)
         return Examples(
             inputs={

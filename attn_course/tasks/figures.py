@@ -1,7 +1,7 @@
-"""The figure of a task: where attention belongs, beside where the arms put it.
+"""The figure of a task: where attention belongs, next to where the arms put it.
 
-A map with one query is a row, so the rows of all arms stand under each other. Maps with several
-queries stand side by side. Padding is left out, and the scale is the same everywhere: 0 to 1.
+A map with one query is a row, so the rows of all arms are below each other. Maps with several
+queries are side by side. Padding is left out, and the scale is the same everywhere: 0 to 1.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WIDEST = 9.0  # inches: the text of a page is not wider
+_WIDEST = 6.6  # inches: the text of a page is not wider
+_MANY_KEYS = 12  # more words than this need the whole width, and upright labels
 
 
 def attention_figure(task: Task, trained: Sequence[Trained], place: int = 0) -> "Figure":
@@ -50,21 +51,15 @@ def _words(task: Task, example: Examples, name: str) -> tuple[list[str] | None, 
 
 
 def _rows(example: Examples, maps: Maps, words: Words) -> "Figure":
-    """Draw a panel a map, the arms under each other, two panels abreast."""
+    """Draw a panel per map, below each other, with a row per variant."""
     import matplotlib.pyplot as plt
 
     shown = [name for name in maps if _real(example, name)[1].any()]  # none of it padding
-    columns = min(2, len(shown))
-    height = 1.3 + 0.32 * max(len(found) for found in maps.values())
+    height = 0.8 + 0.35 * max(len(found) for found in maps.values())
     figure, axes = plt.subplots(
-        -(-len(shown) // columns),
-        columns,
-        figsize=(_WIDEST if columns > 1 else 6.0, height * -(-len(shown) // columns)),
-        squeeze=False,
+        len(shown), figsize=(_WIDEST, height * len(shown)), squeeze=False, layout="constrained"
     )
-    for ax in axes.flat[len(shown) :]:
-        ax.axis("off")
-    for ax, name in zip(axes.flat, shown, strict=False):
+    for ax, name in zip(axes.flat, shown, strict=True):
         _row_real, keys_real = _real(example, name)
         matrix = torch.cat([found for _arm, found in maps[name]])[:, keys_real]
         right = maps[name][0][1][:, keys_real].expand(matrix.shape)
@@ -72,23 +67,28 @@ def _rows(example: Examples, maps: Maps, words: Words) -> "Figure":
         _draw(ax, matrix, [arm for arm, _found in maps[name]], _chosen(keys, keys_real), right)
         ax.set_title((queries[0] if queries else name) if len(maps) > 1 else "")
         ax.set_ylabel("")
+        if keys:
+            ax.set_xlabel("")  # the words say what the columns are
     return figure
 
 
 def _side_by_side(example: Examples, maps: Maps, words: Words) -> "Figure":
-    """Draw a row a map: what is right, then each arm."""
+    """Draw a row per map: what is right, then each variant; a wide map's variants in a column."""
     import matplotlib.pyplot as plt
 
     columns = max(len(found) for found in maps.values())
     real = {name: _real(example, name) for name in maps}
     heights = [max(4, int(rows.sum())) for rows, _keys in real.values()]
+    wide = len(maps) == 1 and any(keys.sum() > _MANY_KEYS for _rows, keys in real.values())
+    how_high = sum(0.9 + 0.2 * height for height in heights) * (columns if wide else 1)
     figure, axes = plt.subplots(
-        len(maps),
-        columns,
-        figsize=(_WIDEST, sum(1.1 + 0.2 * height for height in heights)),
-        height_ratios=heights,
+        *((columns, 1) if wide else (len(maps), columns)),
+        figsize=(_WIDEST, how_high),
+        height_ratios=None if wide else heights,
         squeeze=False,
+        layout="constrained",
     )
+    axes = axes.T if wide else axes
     for line, name in zip(axes, maps, strict=True):
         rows, keys = real[name]
         right = maps[name][0][1][rows][:, keys]
@@ -99,8 +99,12 @@ def _side_by_side(example: Examples, maps: Maps, words: Words) -> "Figure":
             beside = _chosen(queries, rows), _chosen(places, keys)
             _draw(ax, found[rows][:, keys], *beside, right)
             ax.set_title(arm if len(maps) == 1 else f"{name}, {arm}")
-        for ax in line if queries else line[1:]:
-            ax.set_ylabel("")  # words say what the rows are, and once is enough
+        if queries or rows.sum() == 1:
+            line[0].set_ylabel("")  # the words say what the rows are
+        for ax in line[1:]:
+            ax.set_ylabel("")
+            if not wide:
+                ax.set_yticks([])  # the rows are those of the first map
     return figure
 
 
@@ -112,7 +116,13 @@ def _draw(
     right: Tensor,
 ) -> None:
     heat_map(matrix, queries, keys, right=right, ax=ax, largest=1.0, bar=False)
-    if keys is not None and max(map(len, keys)) > 2:
+    if keys is None or max(map(len, keys)) <= 2:
+        return
+    if len(keys) > _MANY_KEYS:
+        mostly_signs = sum(len(key) <= 2 for key in keys) > len(keys) / 2
+        angle = 0 if mostly_signs else 90
+        ax.set_xticks(ax.get_xticks(), labels=keys, rotation=angle, fontsize=8)
+    else:
         ax.set_xticks(ax.get_xticks(), labels=keys, rotation=35, ha="right")
 
 

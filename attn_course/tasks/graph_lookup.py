@@ -1,12 +1,13 @@
 r"""Dictionary lookup on a graph: every node that asks needs another neighbour.
 
 A bipartite graph: eight nodes ask, each with a key, and look at eight nodes that each have a key
-and a value. Which value stands under my key? `GAT` ranks the neighbours by $a_2^\top W h_j$, for
-all who ask alike, so it can serve one of them at most; `GATv2` lets each rank them for itself
-(Brody et al., 2022).
+and a value. Which value belongs to my key? `GAT` ranks the neighbours by $a_2^\top W h_j$, in the
+same order for every node that asks, so it can serve at most one of them; `GATv2` lets each node
+rank them for itself (Brody et al., 2022).
 """
 
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, as_te
 
 
 class GraphLookup(Task):
-    """Which value stands under my key, on one of my neighbours?"""
+    """Which value belongs to my key, on one of my neighbours?"""
 
     name = "graph_lookup"
     question = "Which of its neighbours has the same key as this node, and what is its value?"
@@ -26,6 +27,8 @@ class GraphLookup(Task):
         "GATv2 ranks the neighbours for each node, GAT ranks them once for all. A reader that "
         "compares every node with every neighbour is a graph layer too, with another aggregation."
     )
+    reader_settings: ClassVar = {"mean": ("deep", (6e-3, 6e-3)), "max": ("deep", (6e-3, 6e-3))}
+    reader_tried: ClassVar = (6e-3,)
     steps = 300
     n, symbols, classes = 8, 10, 8
     d_head = 32
@@ -34,7 +37,7 @@ class GraphLookup(Task):
         """Return a graph each: first the nodes that ask, then those that are looked at."""
         keys = rng.random((number, self.symbols)).argsort(axis=-1)[:, : self.n]
         asking = rng.permuted(keys, axis=-1)
-        values = rng.integers(self.classes, size=keys.shape)  # repeated: absence tells nothing
+        values = rng.integers(self.classes, size=keys.shape)  # repeated: absence says nothing
         right = asking[:, :, None] == keys[:, None, :]  # (number, n, n)
         none = np.zeros((number, self.n, self.classes))
         asking_nodes = np.concatenate([np.eye(self.symbols)[asking], none], axis=-1)
@@ -82,7 +85,7 @@ class GraphLookup(Task):
 
 
 class GraphLookupModel(nn.Module):
-    """One graph layer and a linear output; nobody is its own neighbour."""
+    """One graph layer and a linear output; no node is its own neighbour."""
 
     edges: Tensor
 

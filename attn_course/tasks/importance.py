@@ -1,15 +1,16 @@
 """Importance: two classifications of a few words, one that needs attention and one that doesn't.
 
 Both are made for the question whether attention explains. In `TellingWord` one word, known by its
-role, carries the class, and the others say anything at all: who does not look there is lost. In
+role, says the class, and the others say anything at all: a model that does not look there fails. In
 `MajorityOfWords` the class is the one most words name: the plain mean knows it already.
 
 The model is the same for both, and nothing in it but attention can select: words are encoded each
-by itself and linearly, and so is the output. (One tanh per word would be enough to tell words of
-the telling role from others, and the mean of what is left would do.)
+by itself and linearly, and so is the output. (One tanh per word would be enough to silence words of
+other roles than the telling one, and the mean of what is left would do.)
 """
 
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -45,6 +46,8 @@ class TellingWord(Task):
         "Learned weights are needed if everything else is linear. A reader with a hidden layer per "
         "word does as well: it silences the words of other roles before they are pooled."
     )
+    reader_settings: ClassVar = {"mean": ("deep", (6e-3, 6e-3)), "max": ("deep", (6e-3, 6e-3))}
+    reader_tried: ClassVar = (6e-3,)
     steps = 400
     batch_size = 64
     shortest, longest = 8, 12
@@ -69,7 +72,7 @@ class TellingWord(Task):
         right: np.ndarray,
         answer: np.ndarray,
     ) -> Examples:
-        """Return examples with a one-hot role beside a one-hot class, and 0 behind the end.
+        """Return examples with a one-hot role, a one-hot class, and 0 after the end.
 
         A word that names class number `classes`, which there is none, names nothing.
         """
@@ -112,7 +115,7 @@ class TellingWord(Task):
 
 
 class MajorityOfWords(TellingWord):
-    """Which class do most words name? Every word counts alike, so equal weights are right."""
+    """Which class do most words name? Every word counts equally, so equal weights are right."""
 
     name = "majority_of_words"
     question = "Which class do most of the words name?"
@@ -141,7 +144,7 @@ class MajorityOfWords(TellingWord):
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
         """Learned weights against equal ones: a tie, and that is what the task is for."""
-        note = "A tie by design: every word counts alike, so equal weights are the right ones."
+        note = "A tie by design: every word counts equally, so equal weights are the right ones."
         return (Comparison("soft", "uniform", note),)
 
 
@@ -158,6 +161,6 @@ class MajorityAmongFillers(MajorityOfWords):
         """A tie in accuracy, whatever the maps look like."""
         note = (
             "A tie by design: words that name no class add nothing to the mean. Learned weights "
-            "leave them out all the same, so a map can be right where nobody needs it."
+            "leave them out all the same, so a map can be right where it is not needed."
         )
         return (Comparison("soft", "uniform", note),)

@@ -1,4 +1,4 @@
-"""Key lookup: find the value that stands under the key one asks for, among distractors.
+"""Key lookup: find the value that belongs to the key in the query, among distractors.
 
 The answer is the value of one key, so all weight belongs there. In `KeyLookup` the query is the
 key itself, with noise. In `KeyLookupElsewhere` it has been shifted around cyclically by one entry:
@@ -19,15 +19,20 @@ from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, as_te
 
 
 class KeyLookup(Task):
-    """Which value stands under this key? Query and keys in one space."""
+    """Which value belongs to this key? Query and keys in one space."""
 
     name = "key_lookup"
-    question = "Which value stands under the key that the query repeats, with a little noise?"
+    question = "Which value belongs to the key that the query repeats, with a little noise?"
     claim = (
         "The dot product finds the key with no parameter of its own. A reader that compares the "
         "question with every token learns the same from thousands of parameters: its hidden layers "
         "compute a score, and only the softmax is missing."
     )
+    reader_settings: ClassVar = {
+        "mean": ("deep", (6e-3, 6e-3, 6e-3)),
+        "max": ("deep", (6e-3, 6e-3, 6e-3)),
+    }
+    reader_tried: ClassVar = (6e-3,)
     n, d, classes = 8, 16, 8
     reader_sizes: ClassVar[tuple[int, ...]] = (1, 4, 60)  # the dot product itself has none
     noise = 0.3
@@ -92,12 +97,14 @@ class KeyLookupElsewhere(KeyLookup):
     """The same with the query in another space: its entries are shifted around by one."""
 
     name = "key_lookup_elsewhere"
-    question = "Which value stands under the key asked for, if queries have a space of their own?"
+    question = "Which value belongs to the key asked for, if queries have a space of their own?"
 
     claim = (
-        "A learned score finds the shift, a fixed one can't. A reader that compares the question "
-        "with every token finds it too."
+        "A learned score finds the shift, a fixed one can't. A bias has nothing to learn here, "
+        "since no key deserves more weight whatever is asked, and a tanh caps the weight of the "
+        "right key. A reader that compares the question with every token finds the shift too."
     )
+    reader_settings: ClassVar = {"mean": ("deep", (6e-3, 6e-3)), "max": ("deep", (6e-3, 6e-3))}
 
     def seen(self, asked: np.ndarray) -> np.ndarray:
         """Return the key, shifted cyclically.
@@ -112,6 +119,8 @@ class KeyLookupElsewhere(KeyLookup):
         """Scores that can learn the shift, one that can't, and none."""
         return {
             "general": Arm(partial(self.with_score, "general"), 1e-2),
+            "biased general": Arm(partial(self.with_score, "biased_general"), 3e-3),
+            "activated general": Arm(partial(self.with_score, "activated_general"), 3e-3),
             "additive": Arm(self.additive, 1e-2),
             "dot": Arm(partial(self.with_score, "dot"), 1e-2),
             **reader_arms(self, self.additive, self.see),
@@ -123,9 +132,17 @@ class KeyLookupElsewhere(KeyLookup):
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Both learned scores against the dot product, and the larger one against readers."""
+        """The learned scores against the dot product, and the largest one against readers."""
         return (
             Comparison("general", "dot"),
+            Comparison("biased general", "dot"),
+            Comparison("activated general", "dot"),
+            Comparison(
+                "activated general",
+                "general",
+                note="With tanh the right key of eight gets at most e²/(e² + 7) = 0.51 of the "
+                "weight, and the seven others share the rest.",
+            ),
             Comparison("additive", "dot"),
             *reader_comparisons("additive"),
         )

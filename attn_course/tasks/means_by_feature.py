@@ -20,7 +20,7 @@ from attn_course.attention import TaskModel
 from attn_course.learned_scores import make_score
 from attn_course.tasks.feature_places import MultiAttention
 from attn_course.tasks.parts import SplitAttention, UniformScore, filled
-from attn_course.tasks.readers import RATES, Seen, reader_arms, reader_comparisons
+from attn_course.tasks.readers import Seen, reader_arms, reader_comparisons
 from attn_course.tasks.regression import NumbersTask
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Weights, as_tensor
 
@@ -34,7 +34,7 @@ class MeansByFeature(NumbersTask):
         "Needs a weight per feature: one weight per token serves one mean at a time, and a reader "
         "without attention would have to learn to divide by the number of tokens of a kind."
     )
-    reader_settings: ClassVar = {"mean": ("plain", 6e-3, RATES), "max": ("plain", 6e-3, RATES)}
+    reader_settings: ClassVar = {"mean": ("plain", (6e-3, 6e-3)), "max": ("plain", (6e-3, 6e-3))}
     metric = "all four within 0.1"
     steps = 800
     first_seed = 10
@@ -47,7 +47,7 @@ class MeansByFeature(NumbersTask):
         there = filled(rng, number, self.fewest, self.most)
         kinds = rng.integers(self.kinds, size=size)
         kinds[:, : self.of_each * self.groups] = np.repeat(np.arange(self.groups), self.of_each)
-        # What the kinds share in an example would otherwise give a mean over all tokens away.
+        # Without it a mean over all tokens would reveal what the kinds share in an example.
         shared = rng.normal(size=(number, 1, self.groups))
         of_kind = rng.normal(scale=2.0, size=(number, 1, self.groups))
         right = (kinds[:, None, :] == np.arange(self.groups)[:, None]) & there[:, None, :]

@@ -1,9 +1,9 @@
-"""Padded lookup: what stands behind the end of a shorter example, and who hides it.
+"""Padded lookup: what comes after the end of a shorter example, and how a mask hides it.
 
 Key lookup in batches: examples have 3 to 12 entries and are padded to 12. In `PaddedLookup` the
 padding is what an earlier, longer state of the same table left in the buffer: its keys, under
 values that are out of date. Nothing but the mask says where an example ends. In `ZeroPaddedLookup`
-the padding is zeros, which a model can tell from an entry by itself.
+the padding is zeros, which a model can distinguish from entries by itself.
 """
 
 from functools import partial
@@ -19,11 +19,11 @@ from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, as_te
 
 
 class PaddedLookup(Task):
-    """Which value stands under this key? Padded with entries that are out of date."""
+    """Which value belongs to this key? Padded with entries that are out of date."""
 
     name = "padded_lookup"
-    question = "Which value stands under this key, in an example shorter than its buffer?"
-    claim = "The mask hides entries that nothing else could tell from real ones."
+    question = "Which value belongs to this key, in an example shorter than its buffer?"
+    claim = "The mask hides entries that nothing else could distinguish from real ones."
     no_readers = "the question is what a mask does for attention; `key_lookup` has the readers"
     steps = 300
     n, shortest, symbols, classes = 12, 3, 16, 8
@@ -36,7 +36,7 @@ class PaddedLookup(Task):
         real = padding_mask(lengths, self.n)  # (number, 1, n)
         again = rng.integers(lengths[:, None], size=keys.shape)
         keys = np.where(real[:, 0], keys, np.take_along_axis(keys, again, axis=-1))
-        values = rng.integers(self.classes, size=keys.shape)  # repeated: absence tells nothing
+        values = rng.integers(self.classes, size=keys.shape)  # repeated: absence says nothing
         wanted = rng.integers(lengths)
         rows = np.arange(number)
         entries = np.concatenate([np.eye(self.symbols)[keys], np.eye(self.classes)[values]], -1)
@@ -81,7 +81,7 @@ class PaddedLookup(Task):
         return (Comparison("mask", "no mask", note),)
 
     def words(self, examples: Examples, place: int) -> dict[str, tuple[list[str], list[str]]]:
-        """Return each entry as key and value, such as "d5"; padding stands in brackets."""
+        """Return each entry as key and value, such as "d5"; padding is in brackets."""
         entries = examples.inputs["inputs"][place]
         keys = entries[:, : self.symbols].argmax(dim=-1).tolist()
         values = entries[:, self.symbols :].argmax(dim=-1).tolist()
@@ -96,7 +96,7 @@ class ZeroPaddedLookup(PaddedLookup):
     """The same, padded with zeros."""
 
     name = "zero_padded_lookup"
-    question = "Which value stands under this key, in an example padded with zeros?"
+    question = "Which value belongs to this key, in an example padded with zeros?"
 
     claim = "Where padding is zeros, a model learns to pass it over without a mask."
 

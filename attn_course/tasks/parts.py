@@ -6,7 +6,6 @@ from torch import Tensor, nn
 
 from attn_course.alignment import softmax
 from attn_course.attention import Align, Score, attend
-from attn_course.learned_scores import NoQueryScore
 
 
 class SplitAttention(nn.Module):
@@ -38,16 +37,12 @@ class UniformScore(nn.Module):
         return queries.new_zeros(*batch, queries.shape[-2], keys.shape[-2])
 
 
-class KeyScore(nn.Module):
-    """A score of keys by themselves, which takes the query that `attend` hands on unread."""
+class UniformKeyScore(nn.Module):
+    """The ablation of `NoQueryScore`: without a query too, all keys score 0."""
 
-    def __init__(self, d_k: int, d_w: int) -> None:
-        super().__init__()
-        self.of_keys = NoQueryScore(d_k, d_w)
-
-    def forward(self, _queries: Tensor, keys: Tensor) -> Tensor:
+    def forward(self, keys: Tensor) -> Tensor:
         """Return scores `(..., 1, k)`."""
-        return self.of_keys(keys)
+        return keys.new_zeros(*keys.shape[:-2], 1, keys.shape[-2])
 
 
 def filled(rng: np.random.Generator, number: int, fewest: int, most: int) -> np.ndarray:

@@ -1,6 +1,6 @@
 r"""Ratings: every class is as probable as the mean rating of its own tokens says.
 
-A token has one of twelve kinds and a rating. Eight classes own a kind each. Class c holds with the
+A token has one of twelve kinds and a rating. Eight classes own a kind each. Class c is true with
 probability $\sigma(2 \bar r_c)$, where $\bar r_c$ is the mean rating of its tokens, and a model has
 to predict these probabilities: $p_c = \sigma(w_c^\top c_c + b_c)$ is what a capsule computes.
 
@@ -21,7 +21,7 @@ from attn_course.alignment import softmax
 from attn_course.attention import Align
 from attn_course.evaluation.ablation import uniform_weights
 from attn_course.tasks.parts import filled
-from attn_course.tasks.readers import RATES, Seen, reader_arms, reader_comparisons
+from attn_course.tasks.readers import Seen, reader_arms, reader_comparisons
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, Weights, as_tensor
 from attn_course.tasks.triggers import TriggerModel
 
@@ -37,7 +37,7 @@ class Ratings(Task):
         "a class has one or two tokens there is little to divide, and with four times the "
         "parameters max pooling gets up to half of the answers from some seeds."
     )
-    reader_settings: ClassVar = {"mean": ("deep", 2e-2, RATES), "max": ("deep", 2e-2, RATES)}
+    reader_settings: ClassVar = {"mean": ("deep", (2e-2, 2e-2)), "max": ("deep", (2e-2, 2e-2))}
     metric = "all eight within 0.1"
     steps = 800
     first_seed = 10

@@ -11,7 +11,8 @@ concatenated to every token. A plain reader has one hidden layer per token and a
 deep one has two hidden layers per token and one in the output.
 
 `reader_arms` builds four variants for a task: both poolings, with at least as many parameters as
-the mechanism and with at least four times as many.
+the mechanism and with at least four times as many. `apart_readers` has the weaker kind, which pools
+each input before it meets the other.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from attn_course.tasks.task import Task
 
 Pool = Literal["mean", "max"]
-RATES = (2e-3, 6e-3, 2e-2)  # the best on validation is used
-ONE_RATE = (6e-3,)  # where no other was tried, which the table then says
+RATES = (2e-3, 6e-3, 2e-2)  # as many as every other model has; the best on validation is used
 SIZES = (1, 4)  # times the parameters of the mechanism
 _PAIRS_AT_ONCE = 200_000  # of a question and a token in a test, so that memory stays small
 
@@ -77,16 +77,17 @@ class TokenReader(nn.Module):
             q = seen.questions.shape[1]
             pair = (batch, q, n, -1)
             tokens = torch.cat([tokens.expand(pair), seen.questions[:, :, None].expand(pair)], -1)
-        return self.output(self.pooled(self.of_token(tokens), seen.mask))
+        return self.output(pooled(self.of_token(tokens), seen.mask, self.pool))
 
-    def pooled(self, hidden: Tensor, mask: Tensor | None) -> Tensor:
-        """Return the mean or the maximum of `(batch, q, n, hidden)` over the real tokens."""
-        if mask is None:
-            return hidden.mean(dim=2) if self.pool == "mean" else hidden.amax(dim=2)
-        there = (mask if mask.ndim == 3 else mask[:, None])[..., None]  # (batch, q or 1, n, 1)
-        # Hidden units are 0 or more, so 0 is neutral for the maximum as for the sum.
-        kept = hidden * there
-        return kept.amax(dim=2) if self.pool == "max" else kept.sum(dim=2) / there.sum(dim=2)
+
+def pooled(hidden: Tensor, mask: Tensor | None, pool: Pool) -> Tensor:
+    """Return the mean or the maximum of hidden units `(batch, q, n, hidden)` over real tokens."""
+    if mask is None:
+        return hidden.mean(dim=2) if pool == "mean" else hidden.amax(dim=2)
+    there = (mask if mask.ndim == 3 else mask[:, None])[..., None]  # (batch, q or 1, n, 1)
+    # Hidden units are 0 or more, so 0 is neutral for the maximum as for the sum.
+    kept = hidden * there
+    return kept.amax(dim=2) if pool == "max" else kept.sum(dim=2) / there.sum(dim=2)
 
 
 class MeanReader(TokenReader):
@@ -152,16 +153,16 @@ def reader_arms(
     - `see` turns the inputs of the task's models into tokens, questions and mask.
     - `finish` turns what a reader returns into predictions, such as probabilities.
 
-    The task's `reader_settings` have depth, rate and the rates tried for each pooling. They were
-    chosen on the validation examples, for the largest reader of each pooling.
+    The task's `reader_settings` have the depth for each pooling, and for each size the best of
+    the rates tried, on the validation examples.
     """
     arms = {}
-    for size in sizes:
+    for place, size in enumerate(sizes):
         for pool in READERS:
-            name = reader_name(pool, size)
-            depth, rate, tried = task.reader_settings.get(pool, ("deep", *ONE_RATE, ONE_RATE))
+            depth, rates = task.reader_settings[pool]
             build = partial(_built, task, like, see, finish, pool, depth, size)
-            arms[name] = Arm(build, rate, tried=tried, attends=False)
+            tried = task.reader_tried or RATES
+            arms[reader_name(pool, size)] = Arm(build, rates[place], tried=tried, attends=False)
     return arms
 
 
@@ -174,7 +175,7 @@ def reader_comparisons(
 
 
 def all_pairs(one: Tensor, other: Tensor) -> Tensor:
-    """Return every vector of `one` beside every vector of `other`: `(batch, n * m, d + e)`."""
+    """Return every pair of vectors of `one` and `other`, in a row: `(batch, n * m, d + e)`."""
     n, m = one.shape[1], other.shape[1]
     pairs = one[:, :, None].expand(-1, -1, m, -1), other[:, None].expand(-1, n, -1, -1)
     return torch.cat(pairs, dim=-1).flatten(1, 2)

@@ -1,10 +1,10 @@
-r"""From right to left: the source is read from its end, so step t stands near place S + 1 - t.
+r"""From right to left: the source is read from its end, so step t is near place S + 1 - t.
 
 The rest is as in `transliteration`. A window that moves with the step is at the wrong end; local-p
 predicts its place, $p = S\,\sigma(w_p^\top \tanh(W_p q))$. What it learns is a share of the length,
 about $1 - (t - 1/2)/S$ where a step is told $(t - 1/2)/S$. That is half a letter from the right
-place, and what is missing is learned as a share too, so the windows lie further off the longer a
-word is. At both ends the sigmoid would have to saturate, and there they lie further off still.
+place, and what is missing is learned as a share too, so the windows are further off the longer a
+word is. At both ends the sigmoid would have to saturate, and there they are further off still.
 """
 
 from typing import ClassVar
@@ -14,7 +14,7 @@ from attn_course.tasks.transliteration import IN_RANGE, TOLD, Transliteration
 
 
 class RightToLeft(Transliteration):
-    """From right to left: the letter of step t stands near place S + 1 - t."""
+    """From right to left: the letter of step t is near place S + 1 - t."""
 
     name = "right_to_left"
     question = "Which letter is written at step t, if the source is read from its end?"

@@ -31,7 +31,7 @@ from attn_course.tasks.training import seeded
 
 
 class ScaledLookup(KeyLookup):
-    """Which value stands under this key, if queries and keys are made wide by learned maps?"""
+    """Which value belongs to this key, if queries and keys are made wide by learned maps?"""
 
     name = "scaled_lookup"
     question = "Which of 16 keys is the noisy one asked for, after learned maps to 256 entries?"
@@ -132,7 +132,7 @@ class Start:
 
     - `entropy` of the weights, $-\sum_l a_l \ln a_l$ in nats: $\ln 16 \approx 2.77$ for uniform
       weights over 16 keys, 0 for one-hot ones.
-    - `slope` of the softmax, $\sum_l a_l (1 - a_l)$: how much the weights give way.
+    - `slope` of the softmax, $\sum_l a_l (1 - a_l)$: how much the weights react to the scores.
     - `gradient`: the norm of the loss's gradient with respect to $W_Q$.
     """
 

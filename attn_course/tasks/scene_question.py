@@ -2,17 +2,19 @@
 
 The scene is a set of objects with a shape, a colour and three properties. The question names an
 object by shape and colour and asks for one property, in any order of words, with fillers between.
-In the scene weight belongs to the object that is named; in the question to the three words that
-tell something.
+In the scene weight belongs to the object that is named; in the question it belongs to the three
+words that are no fillers.
 """
 
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from torch import Tensor
 
+from attn_course.tasks.apart_readers import apart_arms, apart_comparisons
 from attn_course.tasks.parts import filled
-from attn_course.tasks.readers import Seen, one_hot, reader_arms
+from attn_course.tasks.readers import Seen, one_hot, reader_arms, reader_comparisons
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, as_tensor
 from attn_course.tasks.two_inputs import (
     CO_ATTENTION,
@@ -32,7 +34,7 @@ PROPERTIES = {
 }
 FILLERS = ("what", "is", "the", "of", "here", "please")
 WORDS = (*SHAPES, *COLOURS, *PROPERTIES, *FILLERS)
-VALUES = 6  # of each property: more than a weight could tell apart by its size (leak 3)
+VALUES = 6  # of each property: more than the size of a weight could encode (leak 3)
 
 
 class SceneQuestion(Task):
@@ -42,10 +44,11 @@ class SceneQuestion(Task):
     question = "Which size, material or pattern has the object of this shape and colour?"
     claim = (
         "Attention that knows the question finds the object, attention that does not can't. "
-        "Co-attention ties with attention from the question alone, and a reader that compares the "
-        "question with every object has no weights to show."
+        "Co-attention ties with attention from the question alone, and with readers that compare "
+        "the question with every object. A reader that pools question and scene apart fails."
     )
-    no_readers = "they are built, but the stated table has not trained them yet"
+    reader_settings: ClassVar = {"mean": ("deep", (2e-2, 6e-3)), "max": ("deep", (6e-3, 2e-3))}
+    apart_rates = (2e-3, 2e-3)
     learning_rates = (1e-3, 3e-3, 1e-2)
     steps = 800
     objects, words_asked = 8, 6  # at most
@@ -94,7 +97,7 @@ class SceneQuestion(Task):
     def questions(
         self, shape: np.ndarray, colour: np.ndarray, asked: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, ...]:
-        """Return words `(number, n)`, which of them tell something, and which are there."""
+        """Return words `(number, n)`, which of them are no fillers, and which are there."""
         size = len(shape), self.words_asked
         first_filler = len(WORDS) - len(FILLERS)
         words = rng.integers(first_filler, len(WORDS), size=size)
@@ -127,29 +130,38 @@ class SceneQuestion(Task):
             "question-blind": 1e-3,
         }
         arms = {name: Arm(partial(self.model, layers[name]), rate) for name, rate in rates.items()}
-        return arms | reader_arms(self, partial(self.model, layers["interactive"]), self.see)
+        like = partial(self.model, layers["parallel"])
+        readers = reader_arms(self, like, self.see)
+        return arms | readers | apart_arms(self, like, self.see_apart, self.apart_rates)
 
     def see(self, inputs_1: Tensor, inputs_2: Tensor, mask_1: Tensor, mask_2: Tensor) -> Seen:
         """Return the objects, and for each of them which words the question has."""
-        words = one_hot(inputs_1, (len(WORDS),)) * mask_1[..., None]
+        question, scene = self.see_apart(inputs_1, inputs_2, mask_1, mask_2)
+        words = question.tokens * mask_1[..., None]
+        return Seen(scene.tokens, words.sum(dim=1, keepdim=True), mask_2)
+
+    def see_apart(
+        self, inputs_1: Tensor, inputs_2: Tensor, mask_1: Tensor, mask_2: Tensor
+    ) -> tuple[Seen, Seen]:
+        """Return the words of the question, and the objects."""
         objects = one_hot(inputs_2, (6, 6, *(VALUES for _name in PROPERTIES)))
-        return Seen(objects, words.sum(dim=1, keepdim=True), mask_2)
+        return Seen(one_hot(inputs_1, (len(WORDS),)), mask=mask_1), Seen(objects, mask=mask_2)
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
         """All against no question; then what alternates against what does without a part of it."""
         best = (
             "Little is gained, for two reasons. Each word meets each object alone, so the maximum "
-            "over words takes a shape or a colour for both. And a word without a counterpart, like "
-            "the property, can't get weight without lifting some object with it. The shopping list "
-            "has neither difficulty, and there the maximum of the concat form works."
+            "over words mistakes a shape or a colour for both. And a word without a counterpart, "
+            "like the property, can't get weight without lifting some object with it. The shopping "
+            "list has neither difficulty, and there the maximum of the concat form works."
         )
         return (
             Comparison("alternating", "question-blind"),
             Comparison(
                 "interactive",
                 "question-blind",
-                "The score lies between -1 and 1, so no weight can be large: the attention is "
+                "The score is between -1 and 1, so no weight can be large: the attention is "
                 "about 0.6 in the scene at full accuracy.",
             ),
             Comparison("parallel", "question-blind"),
@@ -171,7 +183,7 @@ class SceneQuestion(Task):
             Comparison(
                 "alternating",
                 "question-guided",
-                "Ties: which words of the question tell something does not depend on the scene, so "
+                "Ties: which words of the question matter does not depend on the scene, so "
                 "nothing is gained by asking back. On the shopping list it is.",
             ),
             Comparison(
@@ -180,6 +192,8 @@ class SceneQuestion(Task):
                 "With shared weights the first step looks where the last one must, at the "
                 "property, and has no shape and colour to ask the scene for.",
             ),
+            *reader_comparisons("parallel"),
+            *apart_comparisons("parallel"),
         )
 
     def words(self, examples: Examples, place: int) -> dict[str, tuple[list[str], list[str]]]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
-from attn_course.tasks.stated import stated_figures
+from attn_course.tasks.stated_table import stated_figures
 from attn_course.tasks.table import Row
 from attn_course.tasks.verdicts import is_mixed, number_solved, told
 from attn_course.translate import _
@@ -45,6 +45,24 @@ class Variant:
 def rows_of(task: str) -> list[Row]:
     """Return the stated rows of a task."""
     return [row for row in stated_figures().values() if row.task == task]
+
+
+def mean_of(task: str, variant: str) -> float:
+    """Return the stated mean of a variant over its seeds, to three decimals."""
+    for row in rows_of(task):
+        if row.mechanism == variant:
+            return round(row.mechanism_mean, 3)
+        if row.ablation == variant:
+            return round(row.ablation_mean, 3)
+    raise KeyError(f"no variant {variant!r} of {task} is stated")
+
+
+def verdict_of(task: str, mechanism: str, rival: str) -> str:
+    """Return the stated verdict on a mechanism, compared with a rival."""
+    for row in rows_of(task):
+        if (row.mechanism, row.ablation) == (mechanism, rival):
+            return row.verdict
+    raise KeyError(f"{mechanism!r} and {rival!r} of {task} are not compared in the stated table")
 
 
 def variants(rows: Iterable[Row]) -> list[Variant]:
@@ -152,9 +170,12 @@ class SeedTable:
     def _repr_html_(self) -> str:
         head, *lines = self.cells
         heads = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+        unbroken = '<td style="white-space: nowrap">'  # "0.955 ± 0.024" stays in one line
         body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>"
-            for line in lines
+            f"<tr><td>{escape(name)}</td>"
+            + "".join(f"{unbroken}{escape(number)}</td>" for number in numbers)
+            + f"<td>{escape(verdicts)}</td></tr>"
+            for name, *numbers, verdicts in lines
         )
         return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
 

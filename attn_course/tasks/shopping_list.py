@@ -1,22 +1,25 @@
 """A shopping list and a shelf that have one article in common: how many, and where is it?
 
-The list says how many of each article are wanted, the shelf where each one lies. Which line of the
-list counts is told by the shelf, and which place on the shelf by the list. So each input has to
-ask the other; attention from one side finds one half of the answer.
+The list says how many of each article are wanted, and the shelf says where each article is. Only
+the shelf shows which line of the list counts, and only the list shows which place on the shelf
+counts. So each input has to ask the other; attention from one side finds one half of the answer.
 """
 
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from attn_course.tasks.apart_readers import apart_arms, apart_comparisons
 from attn_course.tasks.parts import filled
 from attn_course.tasks.readers import (
     Seen,
     all_pairs,
     one_hot,
     reader_arms,
+    reader_comparisons,
 )
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, as_tensor
 from attn_course.tasks.two_inputs import (
@@ -35,15 +38,17 @@ ARTICLES = (
 
 
 class ShoppingList(Task):
-    """How many of the one article that is on both are wanted, and where does it lie?"""
+    """How many of the one article that is on both are wanted, and where is it?"""
 
     name = "shopping_list"
     question = "One article of the list is on the shelf: how many of it, and at which place?"
     claim = (
         "Each input has to ask the other: attention from one side finds one half of the answer. A "
-        "reader without attention has to be shown every pair of a line and a place."
+        "reader without attention solves it too if it is shown every pair of a line and a place, "
+        "and fails if it pools list and shelf apart."
     )
-    no_readers = "they are built, but the stated table has not trained them yet"
+    reader_settings: ClassVar = {"mean": ("deep", (2e-2, 2e-2)), "max": ("deep", (6e-3, 6e-3))}
+    apart_rates = (6e-3, 6e-3)
     metric = "both right"
     learning_rates = (3e-3, 1e-2, 3e-2)
     steps = 600
@@ -111,14 +116,24 @@ class ShoppingList(Task):
             "shelf asks list": 1e-2,
         }
         arms = {name: Arm(partial(self.model, layers[name]), rate) for name, rate in rates.items()}
-        return arms | reader_arms(self, partial(self.model, layers["multi-grained"]), self.see)
+        like = partial(self.model, layers["interactive"])
+        readers = reader_arms(self, like, self.see)
+        return arms | readers | apart_arms(self, like, self.see_apart, self.apart_rates)
 
     def see(self, inputs_1: Tensor, inputs_2: Tensor, mask_1: Tensor, mask_2: Tensor) -> Seen:
-        """Return every line of the list beside every place on the shelf."""
-        sizes = (len(ARTICLES), self.classes)
+        """Return every pair of a line of the list and a place on the shelf."""
+        lines, places = self.see_apart(inputs_1, inputs_2, mask_1, mask_2)
         both = mask_1[:, :, None] & mask_2[:, None, :]
-        pairs = all_pairs(one_hot(inputs_1, sizes), one_hot(inputs_2, sizes))
-        return Seen(pairs, mask=both.flatten(1))
+        return Seen(all_pairs(lines.tokens, places.tokens), mask=both.flatten(1))
+
+    def see_apart(
+        self, inputs_1: Tensor, inputs_2: Tensor, mask_1: Tensor, mask_2: Tensor
+    ) -> tuple[Seen, Seen]:
+        """Return the lines of the list, and the places on the shelf."""
+        sizes = (len(ARTICLES), self.classes)
+        return Seen(one_hot(inputs_1, sizes), mask=mask_1), Seen(
+            one_hot(inputs_2, sizes), mask=mask_2
+        )
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -144,10 +159,12 @@ class ShoppingList(Task):
                 "has nothing to look for that the last one could spoil. The shared score is even a "
                 "little better in each seed.",
             ),
+            *reader_comparisons("interactive"),
+            *apart_comparisons("interactive"),
         )
 
     def words(self, examples: Examples, place: int) -> dict[str, tuple[list[str], list[str]]]:
-        """Return the lines of the list, and what lies where on the shelf."""
+        """Return the lines of the list, and what is where on the shelf."""
         one = {name: tensor[place].tolist() for name, tensor in examples.inputs.items()}
         lines = [
             f"{number + 1} {ARTICLES[article]}" if there else ""

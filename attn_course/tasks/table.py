@@ -16,17 +16,17 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from attn_course._progress import Progress
-from attn_course._sources import files_behind, fingerprint
-from attn_course.evaluation.paired import spread
+from attn_course._progress_bar import ProgressBar
+from attn_course._sources import code_without_words, files_behind, fingerprint
+from attn_course.evaluation.paired_comparison import spread
 from attn_course.tasks import verdicts
 from attn_course.tasks.task import Comparison, Task
 from attn_course.translate import _
 
 LIBRARIES = ("torch", "numpy", "scikit-learn", "babel")
 _NO_FIGURES_FROM = (
-    *("attn_course.figures", "attn_course.tasks.figures"),
-    *("attn_course._progress", "attn_course._extras", "attn_course.translate"),
+    *("attn_course.figures", "attn_course.tasks.figures", "attn_course.tasks.alignment_figure"),
+    *("attn_course._progress_bar", "attn_course._extras", "attn_course.translate"),
 )
 _ROUNDING = 0.05  # of a stated figure: another processor rounds otherwise …
 _SPREADS = 3  # … and training may enlarge that to so many standard deviations …
@@ -161,7 +161,7 @@ def run(
     kept = read_log(log) if log else {}
     runs = {key: kept[key] for key in wanted if key in kept}
     missing = [key for key in wanted if key not in runs]
-    with Progress(len(missing), _("training"), unit=_("models"), show=progress) as shown:
+    with ProgressBar(len(missing), _("training"), unit=_("models"), show=progress) as shown:
         for finished in _train_all(missing, jobs):
             runs[finished.key] = finished
             if log:
@@ -273,13 +273,13 @@ def _spread(scores: list[float]) -> float | None:
 def code_version(module: str) -> str:
     """Return a fingerprint of the code and the libraries that the figures of a task depend on.
 
-    That is its module, the training, and everything of the course that they import. Drawings, bars
-    and the language of messages change no figure.
+    That is its module, the training, and everything of the course that they import. Drawings, bars,
+    comments, docstrings and the language of messages change no figure.
     """
     files = files_behind([module, "attn_course.tasks.training"], without=_NO_FIGURES_FROM)
     # Without "+cpu": builds of one version agree within what `differences` allows.
     versions = (f"{name} {number.partition('+')[0]}" for name, number in versions_here().items())
-    return fingerprint(files, *versions)
+    return fingerprint(files, *versions, content_of=code_without_words)
 
 
 def versions_here() -> dict[str, str]:
@@ -346,7 +346,7 @@ def differences(measured: Iterable[Row], stated: Mapping[tuple[str, str, str], R
         kept = stated.get(row.key)
         if kept is None:
             sentences.append(
-                _("{row}: no figure is stated for it; run with --save.").format(row=_title(row))
+                _("{row}: the table has no figure for it; run with --save.").format(row=_title(row))
             )
             continue
         found = [
@@ -355,7 +355,7 @@ def differences(measured: Iterable[Row], stated: Mapping[tuple[str, str, str], R
             *_attention_apart(row, kept),
             *_verdict_apart(row, kept),
         ]
-        sentence = _("{row}: {what} {found}, but stated is {stated}")
+        sentence = _("{row}: {what} {found}, but the table states {stated}")
         sentences += [
             sentence.format(row=_title(row), what=what, found=figure, stated=near)
             for what, figure, near in found
@@ -404,7 +404,7 @@ def _outside(row: Row, arm: str, found: Sequence[float], scores: Sequence[float]
 def _solved_apart(
     kept: Row, arm: str, found: Sequence[float], scores: Sequence[float]
 ) -> list[_Apart]:
-    """Return the numbers of solved seeds, if Fisher's exact test tells them apart."""
+    """Return the numbers of solved seeds, if Fisher's exact test finds that they differ."""
     now, then = (
         (verdicts.number_solved(some, kept.solved_at, kept.higher_is_better), len(some))
         for some in (found, scores)

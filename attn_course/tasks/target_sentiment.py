@@ -3,14 +3,16 @@
 A sentence has a target in its middle, here three things with a colour each, and words to its left
 and right. One of these is an opinion about one thing of the target. Another is an opinion about
 a thing that is not meant, and of the opposite sort: praise where the target is blamed. The rest
-says nothing. Asked is what is said (one of four opinions) and the colour of the thing it is said
-of. So the target must find the opinion, and the opinion must find its thing in the target.
+says nothing. A model must predict the opinion (one of four) and the colour of the thing that the
+opinion is about. So the target must find the opinion, and the opinion must find its thing in the
+target.
 
-The distractor gives away the sort of the right opinion but not its strength, and the colour is
-one of eight: two values each would let a weight alone carry the answer.
+The distractor reveals whether the right opinion is praise or blame, but not how strong it is, and
+the colour is one of eight: with two values each, a weight alone could encode the answer.
 """
 
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -18,19 +20,21 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attn_course.features import RotatoryAttention
+from attn_course.tasks.apart_readers import apart_arms, apart_comparisons
 from attn_course.tasks.parts import UniformScore
 from attn_course.tasks.readers import (
     Seen,
     all_pairs,
     one_hot,
     reader_arms,
+    reader_comparisons,
 )
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, Weights, as_tensor
 
 THINGS = ("screen", "battery", "keyboard", "case", "price", "sound")
 COLOURS = ("black", "white", "grey", "red", "green", "blue", "yellow", "brown")
 OPINIONS = ("awful", "poor", "good", "superb")  # the first half blames, the second praises
-NOTHING = len(THINGS)  # the thing that a word without an opinion is about
+NO_TARGET = len(THINGS)  # the thing that a word without an opinion is about
 MAPS = ("a_l", "a_r", "a_lt", "a_rt")
 
 
@@ -68,7 +72,7 @@ class SentimentModel(nn.Module):
 
     def _context(self, words: Tensor) -> Tensor:
         things, opinions = words[..., 0], words[..., 1]
-        says_something = (things != NOTHING)[..., None]
+        says_something = (things != NO_TARGET)[..., None]
         return self.things(things) + self.opinions(opinions) * says_something
 
 
@@ -79,9 +83,11 @@ class TargetSentiment(Task):
     question = "What is said of one of the target's things, and which colour has that thing?"
     claim = (
         "The way back from the opinion to the target finds the colour; half a rotation does not. A "
-        "reader without attention has to be shown every pair of a thing and a word."
+        "reader without attention that sees every pair of a thing and a word does even better, and "
+        "one that pools target and contexts apart fails."
     )
-    no_readers = "they are built, but the stated table has not trained them yet"
+    reader_settings: ClassVar = {"mean": ("deep", (2e-2, 6e-3)), "max": ("deep", (2e-3, 2e-3))}
+    apart_rates = (2e-3, 2e-3)
     metric = "opinion and colour both right"
     learning_rates = (1.5e-3, 5e-3, 1.5e-2)
     steps = 800
@@ -108,13 +114,13 @@ class TargetSentiment(Task):
         order = np.argsort(np.where(is_word, rng.random(is_word.shape), -1).reshape(number, -1))
         here, elsewhere = order[:, -1], order[:, -2]
         words = np.zeros((number, 2 * n, 2), dtype=np.int64)
-        words[..., 0] = NOTHING
+        words[..., 0] = NO_TARGET
         words[rows, here] = np.stack([in_target[rows, meant], said], axis=-1)
         words[rows, elsewhere] = np.stack([outside, opposite], axis=-1)
         sides = words.reshape(number, 2, n, 2)
 
         finds = (np.arange(2 * n) == here[:, None]).reshape(number, 2, n)  # the opinion
-        side = finds.any(axis=-1)  # (number, 2): the context that holds it
+        side = finds.any(axis=-1)  # (number, 2): the context that contains it
         thing = (np.arange(self.n_target) == meant[:, None])[:, None] & side[..., None]
         maps = (finds[:, 0], finds[:, 1], thing[:, 0], thing[:, 1])
         real = np.ones((number, self.n_target), dtype=bool)
@@ -195,9 +201,18 @@ class TargetSentiment(Task):
             "without the way back, tanh": Arm(partial(with_tanh, uniform=back), 1.5e-3),
             "uniform": Arm(partial(self.model, uniform=("score_l", "score_r", *back)), 5e-3),
             **reader_arms(self, self.model, self.see),
+            **apart_arms(self, self.model, self.see_apart, self.apart_rates),
         }
 
-    def see(
+    def see(self, **inputs: Tensor) -> Seen:
+        """Return every pair of a thing of the target and a word of the contexts."""
+        things, said = self.see_apart(**inputs)
+        assert things.mask is not None
+        assert said.mask is not None
+        both = things.mask[:, :, None] & said.mask[:, None, :]
+        return Seen(all_pairs(things.tokens, said.tokens), mask=both.flatten(1))
+
+    def see_apart(
         self,
         target: Tensor,
         left: Tensor,
@@ -205,13 +220,12 @@ class TargetSentiment(Task):
         target_mask: Tensor,
         left_mask: Tensor,
         right_mask: Tensor,
-    ) -> Seen:
-        """Return every thing of the target beside every word of the contexts."""
+    ) -> tuple[Seen, Seen]:
+        """Return the things of the target, and the words of both contexts."""
         things = one_hot(target, (len(THINGS) + 1, len(COLOURS)))
         said = one_hot(torch.cat([left, right], dim=1), (len(THINGS) + 1, len(OPINIONS)))
         there = torch.cat([left_mask, right_mask], dim=1)
-        both = target_mask[:, :, None] & there[:, None, :]
-        return Seen(all_pairs(things, said), mask=both.flatten(1))
+        return Seen(things, mask=target_mask), Seen(said, mask=there)
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -226,8 +240,10 @@ class TargetSentiment(Task):
                 note="A second rotation has nothing left to find, since one already finds both "
                 "opinion and thing; some of its seeds train a little worse.",
             ),
+            *reader_comparisons("rotatory"),
+            *apart_comparisons("rotatory"),
         )
 
 
 def _said(thing: int, opinion: int) -> str:
-    return "–" if thing == NOTHING else f"{OPINIONS[opinion]} {THINGS[thing]}"
+    return "–" if thing == NO_TARGET else f"{OPINIONS[opinion]} {THINGS[thing]}"

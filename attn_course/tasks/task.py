@@ -3,7 +3,7 @@
 A task says before any model exists where attention belongs. So a map that a model finds can be
 scored, not only admired, and a mechanism has to earn its place against the same model without it.
 
-- `Examples` holds inputs, targets and the right attention.
+- `Examples` are inputs, targets and the right attention.
 - `Arm` is one model of a comparison, with the learning rate that suits it.
 - `Comparison` names the arm with the mechanism and the arm without it.
 - `Task` is the base of all tasks. `key_lookup` is the smallest one to read.
@@ -101,8 +101,8 @@ class Comparison:
 class Task(ABC):
     """Examples with a known right attention, and the arms that are compared on them.
 
-    A task gives `examples`; everything else here suits a classification and may be replaced.
-    Models take the inputs of `Examples` by name and return `(predictions, weights)`.
+    A task defines `examples`; everything else here suits a classification and may be replaced.
+    Models are called with the inputs of `Examples` by name and return `(predictions, weights)`.
     """
 
     name: ClassVar[str]
@@ -111,8 +111,9 @@ class Task(ABC):
     solved_at: ClassVar[float] = 0.9  # the score from which on a training has solved the task
     # Why the task has no readers without attention, where such a model would answer no question.
     no_readers: ClassVar[str] = ""
-    # Depth, learning rate and rates tried of the readers without attention, by their pooling.
-    reader_settings: ClassVar[Mapping[str, tuple[Depth, float, tuple[float, ...]]]] = {}
+    # Depth of the readers without attention and the learning rate of each size, by their pooling.
+    reader_settings: ClassVar[Mapping[str, tuple[Depth, tuple[float, ...]]]] = {}
+    reader_tried: ClassVar[tuple[float, ...]] = ()  # where it is not `readers.RATES`
     first_seed: ClassVar[int] = 0  # a design that seeds 0 to 2 have chosen is confirmed on others
     metric: ClassVar[str] = "accuracy"
     higher_is_better: ClassVar[bool] = True
@@ -164,7 +165,7 @@ class Task(ABC):
         return hits[targets != IGNORED].double().mean().item()
 
     def named_weights(self, weights: Weights) -> dict[str, Tensor]:
-        """Return the maps to be scored under the names that `Examples.right` gives them."""
+        """Return the maps to be scored under the names that they have in `Examples.right`."""
         if isinstance(weights, Tensor):
             return {"weights": weights}
         if isinstance(weights, Mapping):
@@ -192,17 +193,17 @@ class Task(ABC):
         }
 
     def words(self, examples: Examples, place: int) -> dict[str, tuple[list[str], list[str]]]:
-        """Return the words beside the rows and columns of each map of one example, if any."""
+        """Return the labels of the rows and columns of each map of one example, if any."""
         return {}
 
     def figure(self, *trained: "Trained", place: int = 0) -> "Figure":
-        """Draw for one test example the right attention beside the attention that was found."""
+        """Draw for one test example the right attention next to the attention that was found."""
         from attn_course.tasks.figures import attention_figure
 
         return attention_figure(self, trained, place)
 
 
 def as_tensor(numbers: np.ndarray) -> Tensor:
-    """Return NumPy's random numbers as PyTorch takes them: float32, int64 or bool."""
+    """Return NumPy's random numbers as PyTorch expects them: float32, int64 or bool."""
     tensor = torch.from_numpy(np.ascontiguousarray(numbers))
     return tensor.float() if tensor.is_floating_point() else tensor

@@ -3,24 +3,26 @@ r"""The telling sentence: a review in which one sentence counts, and in it one w
 A word is an aspect with a grade, such as `room 3`; there is a `verdict` with a grade in every
 sentence. One sentence says `overall`: its verdict is the answer.
 
-Both levels are needed, by design. In the mean of a sentence's words the grades of all aspects lie
-in one heap, and nothing tells which belongs to the verdict: that takes weights on words. The
-verdicts of the other sentences are no different from the one that counts, so weights on words
-alone, or one attention over all words, can't tell them apart: that takes weights on sentences, and
-these must see `overall`, to which the words' weights must leave some room.
+Both levels are needed, by design. The mean of a sentence's words mixes the grades of all aspects,
+and does not say which grade belongs to the verdict, so words need weights. The verdicts of the
+other sentences look exactly like the one that counts, so weights on words alone, or one attention
+over all words, can't distinguish them: sentences need weights too. These depend on `overall`, so
+the weights on words must leave some room for it.
 
-Words are fixed vectors, an aspect's one-hot beside a grade's, and the output is linear: learned
+Words are fixed vectors, a one-hot aspect and a one-hot grade, and the output is linear: learned
 vectors would silence the words that don't matter, and an encoder, or a deep output, would do the
-selecting. Other sentences repeat the right grade or miss it, as chance has it, so that "the grade
-that nobody else gives" is no answer either.
+selecting. Whether other sentences repeat the right grade is random, so "the grade that occurs only
+once" is no answer either.
 """
+
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from attn_course.features import HierarchicalAttention
-from attn_course.tasks.readers import Seen, reader_arms
+from attn_course.tasks.readers import Seen, reader_arms, reader_comparisons
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, as_tensor
 
 ASPECTS = ("verdict", "room", "food", "view", "staff", "price")
@@ -79,9 +81,9 @@ class TellingSentence(Task):
     question = "Which grade has the verdict of the sentence that says overall?"
     claim = (
         "Both levels of attention are needed if everything else is linear. A reader without "
-        "attention has to be shown, beside every word, the mean of its sentence."
+        "attention that sees the mean of its sentence with every word does as well."
     )
-    no_readers = "they are built, but the stated table has not trained them yet"
+    reader_settings: ClassVar = {"mean": ("deep", (2e-2, 6e-3)), "max": ("deep", (2e-3, 2e-3))}
     solved_at = 0.95
     learning_rates = (3e-3, 1e-2, 3e-2)
     steps = 400
@@ -102,7 +104,7 @@ class TellingSentence(Task):
         verdict = rng.integers(lengths)  # its place, in every sentence
         aspects[rows[:, None], each, verdict] = VERDICT
         telling = rng.integers(count)
-        # "overall" stands somewhere else than the verdict: so many places further, in a circle.
+        # "overall" is at another place than the verdict: so many places further, in a circle.
         length, at = lengths[rows, telling], verdict[rows, telling]
         overall = (at + rng.integers(1, length)) % length
         words = np.concatenate([np.eye(len(ASPECTS))[aspects], np.eye(GRADES)[grades]], axis=-1)
@@ -114,7 +116,7 @@ class TellingSentence(Task):
         return Examples(
             inputs={"words": as_tensor(words), "mask": as_tensor(there)},
             targets=as_tensor(grades[rows, telling, at][:, None]),
-            # Where the words of a sentence that does not count are weighed is nobody's concern.
+            # The weights on words do not matter in a sentence that does not count.
             right={
                 "words": as_tensor(right),
                 "sentences": as_tensor(each == telling[:, None])[:, None, :],
@@ -135,7 +137,7 @@ class TellingSentence(Task):
         }
 
     def see(self, words: Tensor, mask: Tensor) -> Seen:
-        """Return every word beside the mean of the words of its sentence."""
+        """Return every word together with the mean of the words of its sentence."""
         lengths = mask.sum(dim=-1, keepdim=True).clamp(min=1)[..., None]
         of_sentence = (words.sum(dim=2, keepdim=True) / lengths).expand_as(words)
         tokens = torch.cat([words, of_sentence], dim=-1)
@@ -145,7 +147,10 @@ class TellingSentence(Task):
     def comparisons(self) -> tuple[Comparison, ...]:
         """Both levels against each of the simpler ways."""
         simpler = ("words only", "sentences only", "flat", "uniform")
-        return (*(Comparison("hierarchical", other) for other in simpler),)
+        return (
+            *(Comparison("hierarchical", other) for other in simpler),
+            *reader_comparisons("hierarchical"),
+        )
 
     def words(self, examples: Examples, place: int) -> dict[str, tuple[list[str], list[str]]]:
         """Return what matters of each sentence; the columns are the places of words."""
@@ -157,11 +162,11 @@ class TellingSentence(Task):
             sentences.append(", ".join(sorted(told)))
         places = [str(1 + word) for word in range(inputs["mask"].shape[-1])]
         numbers = [str(1 + sentence) for sentence in range(len(sentences))]
-        return {"words": (sentences, places), "sentences": (["?"], numbers)}
+        return {"words": (sentences, places), "sentences": ([""], numbers)}
 
 
 def word_of(vector: Tensor) -> str:
-    """Return the word that stands for a vector: "room 3", or "overall"."""
+    """Return the word that a vector means: "room 3", or "overall"."""
     if vector[-1] > 0:
         return "overall"
     aspect, grade = vector[: len(ASPECTS)].argmax(), vector[len(ASPECTS) : -1].argmax()

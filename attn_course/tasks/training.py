@@ -1,6 +1,6 @@
 """Training an arm of a task, and measuring what came out of it.
 
-The same task, arm, seed, machine and number of threads give the same numbers. All arms see the
+The same task, arm, seed, machine and number of threads lead to the same numbers. All arms see the
 same batches in the same order, for the same number of steps, under the same optimiser.
 """
 
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from attn_course._arrays import require_choice
-from attn_course._progress import Progress
+from attn_course._progress_bar import ProgressBar
 from attn_course.evaluation.ablation import seeded
 from attn_course.tasks.task import Examples, Task
 
@@ -23,7 +23,7 @@ TUNING_SEED = 1000  # far from the seeds that figures are reported for
 
 
 @dataclass(frozen=True)
-class Scores:
+class Evaluation:
     """How good a model is at its task, and how near its attention is to the right one.
 
     A reader without attention has no maps.
@@ -53,7 +53,7 @@ class Trained:
     learning_rate: float
     model: nn.Module
     losses: tuple[float, ...]
-    test: Scores
+    test: Evaluation
     seconds: float  # of the processor, so that a busy machine does not make a task slow
 
     @property
@@ -106,7 +106,7 @@ def _fit(
     )
     rng = task.rng("train", seed)
     losses: list[float] = []
-    with Progress(steps, f"{task.name}, {arm}", unit="steps", show=progress) as shown:
+    with ProgressBar(steps, f"{task.name}, {arm}", unit="steps", show=progress) as shown:
         for _step in range(steps):
             loss = loss_of(model, task.examples("train", task.batch_size, rng))
             optimiser.zero_grad()
@@ -119,13 +119,13 @@ def _fit(
     return tuple(losses)
 
 
-def evaluate(task: Task, model: nn.Module, examples: Examples) -> Scores:
+def evaluate(task: Task, model: nn.Module, examples: Examples) -> Evaluation:
     """Return how a model does on examples, in batches, each counting by its size."""
     with torch.no_grad():
         parts = [model(**batch.inputs) for batch in examples.batches(_TESTED_AT_ONCE)]
     predictions = torch.cat([part for part, _weights in parts])
     weights = joined([part for _predictions, part in parts])
-    return Scores(
+    return Evaluation(
         task.score(predictions, examples),
         {} if weights is None else task.attention_scores(weights, examples),
         task.uniform_scores(examples),

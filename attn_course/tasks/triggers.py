@@ -1,13 +1,13 @@
 """Triggers: several classes at once, each decided by a token of its own.
 
-Sixteen tokens, each with a role and a hand that points to one of eight hours. Class c holds if the
-hand of the token with role c points into the half of the dial that begins at hour c; the other
+Sixteen tokens, each with a role and a hand that points to one of eight hours. Class c is true if
+the hand of the token with role c points into the half of the dial that begins at hour c; the other
 eight roles mean nothing. A capsule for each class asks its own query. The ablation has the same
 capsules with one query for all, so that every class reads the same mean of the tokens.
 
 Eight hours, and another half of them for each class, are no decoration: with a hand that points up
 or down, one query for all would do. It would weigh a token by its hand, and from how much of which
-role has arrived every class could be read. Weights carry information too.
+role has arrived every class could be read. Weights are information too.
 """
 
 from functools import partial
@@ -22,24 +22,25 @@ from attn_course.alignment import softmax
 from attn_course.attention import Align
 from attn_course.evaluation.ablation import uniform_weights
 from attn_course.queries import CapsuleAttention
-from attn_course.tasks.readers import ONE_RATE, Seen, reader_arms, reader_comparisons
+from attn_course.tasks.readers import Seen, reader_arms, reader_comparisons
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, Weights, as_tensor
 
 
 class Triggers(Task):
-    """Which classes hold, if each has its own trigger?"""
+    """Which classes are true, if each has its own trigger?"""
 
     name = "triggers"
-    question = "Which of eight classes hold, if each is decided by the hand of one token on a dial?"
+    question = "Which of eight classes are true, if the hand of one token on a dial decides each?"
     claim = (
         "The weights are readable: a capsule shows which token decided. No accuracy is gained over "
         "a reader with a hidden layer per token, since a sum over tokens decides yes or no as well "
         "as a weighted mean. `ratings` asks for a number instead, and needs the capsules."
     )
     reader_settings: ClassVar = {
-        "mean": ("plain", *ONE_RATE, ONE_RATE),
-        "max": ("plain", *ONE_RATE, ONE_RATE),
+        "mean": ("plain", (6e-3, 6e-3)),
+        "max": ("plain", (6e-3, 6e-3)),
     }
+    reader_tried: ClassVar = (6e-3,)
     metric = "all classes right"
     n, classes, hours, d = 16, 8, 8, 24
 
@@ -49,11 +50,11 @@ class Triggers(Task):
         hands = rng.integers(self.hours, size=(number, self.n))
         right = roles[:, None, :] == np.arange(self.classes)[:, None]  # (number, classes, n)
         decisive = (right * hands[:, None, :]).sum(axis=-1)  # the hand of each class's token
-        holds = (decisive - np.arange(self.classes)) % self.hours < self.hours // 2
+        is_true = (decisive - np.arange(self.classes)) % self.hours < self.hours // 2
         tokens = np.concatenate([np.eye(self.n)[roles], np.eye(self.hours)[hands]], axis=-1)
         return Examples(
             inputs={"tokens": as_tensor(tokens)},
-            targets=as_tensor(holds),
+            targets=as_tensor(is_true),
             right={"weights": as_tensor(right)},
         )
 
@@ -68,7 +69,7 @@ class Triggers(Task):
         return hits.all(dim=-1).double().mean().item()
 
     def named_weights(self, weights: Weights) -> dict[str, Tensor]:
-        """Return a row for each class; one that all classes share stands there for each."""
+        """Return a row for each class; one that all classes share is repeated for each."""
         assert isinstance(weights, Tensor)
         return {"weights": weights.expand(-1, self.classes, -1)}
 
@@ -105,12 +106,12 @@ class Triggers(Task):
         )
 
     def words(self, examples: Examples, place: int) -> dict[str, tuple[list[str], list[str]]]:
-        """Return the classes, marked where they hold, and role and hour of tokens: "3@7"."""
+        """Return the classes, marked where they are true, and role and hour of tokens: "3@7"."""
         tokens = examples.inputs["tokens"][place]
         roles = tokens[:, : self.n].argmax(dim=-1).tolist()
         hands = tokens[:, self.n :].argmax(dim=-1).tolist()
-        holds = examples.targets[place].tolist()
-        classes = [f"class {one}{' ✓' if yes else ''}" for one, yes in enumerate(holds)]
+        is_true = examples.targets[place].tolist()
+        classes = [f"class {one}{' ✓' if yes else ''}" for one, yes in enumerate(is_true)]
         keys = [f"{role}@{hour}" for role, hour in zip(roles, hands, strict=True)]
         return {"weights": (classes, keys)}
 

@@ -1,13 +1,14 @@
 """Two facts at once: one question that two places answer.
 
 Eight facts, each a role and a value. A question names two roles, in order; the answer is both
-values, in order. One head has one set of weights: it can mix the two values, but then nobody knows
-which was the first. Two heads of half the width have as many parameters, and a look each.
+values, in order. One head has one set of weights: it can mix the two values, but the mixture
+does not say which was the first. Two heads of half the width have as many parameters, and each has
+a look of its own.
 """
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import torch
@@ -34,6 +35,8 @@ class TwoFacts(Task):
         "what a reader with four times the parameters does that compares the question with every "
         "fact. `two_means` asks for numbers, and needs the second head."
     )
+    reader_settings: ClassVar = {"mean": ("deep", (6e-3, 6e-3)), "max": ("deep", (6e-3, 6e-3))}
+    reader_tried: ClassVar = (6e-3,)
     metric = "both right"
     learning_rates = (1.5e-3, 5e-3, 1.5e-2)
     n, roles, values, d = 8, 12, 8, 32
@@ -41,7 +44,7 @@ class TwoFacts(Task):
     def examples(self, split: Split, number: int, rng: np.random.Generator) -> Examples:
         """Return facts of different roles with values drawn freely, and two of the roles."""
         roles = rng.random((number, self.roles)).argsort(axis=-1)[:, : self.n]
-        values = rng.integers(self.values, size=(number, self.n))  # repeated: absence tells nothing
+        values = rng.integers(self.values, size=(number, self.n))  # repeated: absence says nothing
         wanted = rng.random((number, self.n)).argsort(axis=-1)[:, :2]  # two places
         asked = np.eye(self.roles)[np.take_along_axis(roles, wanted, axis=-1)]
         facts = np.concatenate([np.eye(self.roles)[roles], np.eye(self.values)[values]], axis=-1)
@@ -70,7 +73,7 @@ class TwoFacts(Task):
     def attention_scores(self, weights: Weights, examples: Examples) -> dict[str, float]:
         """Return for each fact how well the head that knows it best agrees with it.
 
-        Which head takes which fact is up to the training, and the same for all examples.
+        Training decides which head finds which fact, and it is the same for all examples.
         """
         heads = self.named_weights(weights).values()
         return {
@@ -79,7 +82,7 @@ class TwoFacts(Task):
         }
 
     def figure(self, *trained: "Trained", place: int = 0) -> "Figure":
-        """Draw each head beside the fact that it has taken on."""
+        """Draw each head next to the fact that it has learned to find."""
         from attn_course.tasks.figures import attention_figure
 
         some = self.held_out()[:200]

@@ -1,8 +1,8 @@
-r"""Tasks with two inputs that need each other: their models are alike but for the attention layer.
+r"""Tasks with two inputs that need each other: their models differ only in the attention layer.
 
 Encoders sum embeddings and the output is linear. So neither of them selects anything: the sum of
-several objects no longer says which attributes stood together (leak 1), and a linear output can't
-take apart what was mixed (leak 2). Both inputs vary in length, and their padding is masked.
+several objects no longer says which attributes belong together (leak 1), and a linear output can't
+separate what was mixed (leak 2). Both inputs vary in length, and their padding is masked.
 """
 
 from collections.abc import Callable, Sequence
@@ -60,7 +60,7 @@ class TwoInputModel(nn.Module):
         self.names = tuple(names)
         self.encoder_1, self.encoder_2 = (SummedEmbeddings(each, d) for each in sizes)
         self.attention = layer((d, d))
-        # A layer of two grains gives two contexts an input.
+        # A layer of two grains returns two contexts per input.
         contexts = 4 if hasattr(self.attention, "coarse") else 2
         self.output = nn.Linear(contexts * d, answers * classes)
         self.shape = (answers, classes)
@@ -121,8 +121,8 @@ CO_ATTENTION: dict[str, Layer] = {
     "interactive, general": partial(InteractiveCoAttention, score="general"),
     "parallel": _parallel,
     "parallel, concat": partial(_parallel, affinity="concat"),
-    "parallel, max": partial(_parallel, scores="max"),
-    "parallel, concat, max": partial(_parallel, affinity="concat", scores="max"),
+    "parallel, max": partial(_parallel, reading="max"),
+    "parallel, concat, max": partial(_parallel, affinity="concat", reading="max"),
     "multi-grained": MultiGrainedCoAttention,
 }
 

@@ -2,8 +2,8 @@
 
 A token has one of seven kinds and a real value. A question names two kinds, in order; the answer is
 the mean value of each, in order. One head returns one average, and two unknown numbers can't be
-read off one, whatever comes after it: in `two_facts` a hidden layer behind one head takes the
-mixture of two one-hot values apart, here it has nothing to take apart.
+read off one, whatever comes after it: in `two_facts` a hidden layer after one head separates
+the mixture of two one-hot values, here there is nothing to separate.
 """
 
 from dataclasses import replace
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from attn_course.evaluation.correctness import attention_correctness
 from attn_course.queries import MultiHeadAttention
 from attn_course.tasks.parts import filled
-from attn_course.tasks.readers import RATES, Seen, reader_arms, reader_comparisons
+from attn_course.tasks.readers import Seen, reader_arms, reader_comparisons
 from attn_course.tasks.regression import NumbersTask
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Weights, as_tensor
 from attn_course.tasks.two_facts import HeadsInOrder
@@ -36,7 +36,7 @@ class TwoMeans(NumbersTask):
         "Needs two heads: one head returns one average, and no output can read two numbers off it; "
         "a reader without attention would have to learn to divide by the number of tokens."
     )
-    reader_settings: ClassVar = {"mean": ("deep", 2e-2, RATES), "max": ("deep", 2e-3, RATES)}
+    reader_settings: ClassVar = {"mean": ("deep", (2e-2, 2e-2)), "max": ("deep", (2e-3, 2e-3))}
     metric = "both within 0.1"
     learning_rates = (1.5e-3, 5e-3, 1.5e-2)
     steps = 800
@@ -120,7 +120,7 @@ class TwoMeans(NumbersTask):
         }
 
     def figure(self, *trained: "Trained", place: int = 0) -> "Figure":
-        """Draw each head beside the kind that it has taken on."""
+        """Draw each head next to the kind that it has learned to find."""
         from attn_course.tasks.figures import attention_figure
 
         some = self.held_out()[:200]

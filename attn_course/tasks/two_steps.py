@@ -1,10 +1,12 @@
-"""Two steps: the answer stands under a key that has to be looked up first.
+"""Two steps: the answer belongs to a key that has to be looked up first.
 
-Facts "a leads to b" and "b leads to 3". Asked is what a leads to in the end. The question names a
-alone, so no single look can find the second fact: which it is, only the first one says.
+There are facts such as "a leads to b" and "b leads to 3", and the question is what a leads to in
+the end. The question names a alone, so no single look can find the second fact: only the first fact
+says which one it is.
 """
 
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from torch import Tensor, nn
@@ -24,6 +26,8 @@ class TwoSteps(Task):
         "without attention, though they see every pair of facts; only max pooling with four times "
         "the parameters solves the task, and from one seed of five."
     )
+    reader_settings: ClassVar = {"mean": ("deep", (6e-3, 6e-3)), "max": ("deep", (6e-3, 6e-3))}
+    reader_tried: ClassVar = (6e-3,)
     steps = 800
     chains, symbols, answers = 4, 12, 12
 
@@ -32,7 +36,7 @@ class TwoSteps(Task):
         order = rng.random((number, self.symbols)).argsort(axis=-1)
         begin, middle = order[:, : self.chains], order[:, self.chains : 2 * self.chains]
         # Several may lead to the same, and some are led to by none: were it one each, all facts but
-        # the right one would tell by elimination where it leads. The same holds for the answers.
+        # the right one would reveal by elimination where it leads. The same is true of the answers.
         led_to = np.take_along_axis(middle, rng.integers(self.chains, size=begin.shape), axis=-1)
         end = rng.integers(self.answers, size=begin.shape) + self.symbols
         keys = np.concatenate([begin, middle], axis=-1)
@@ -71,7 +75,7 @@ class TwoSteps(Task):
         }
 
     def see(self, facts: Tensor, question: Tensor) -> Seen:
-        """Return every fact beside every other, with the question for each pair."""
+        """Return every pair of facts, with the question for each pair."""
         return Seen(all_pairs(facts, facts), question)
 
     @property
@@ -102,7 +106,7 @@ class TwoStepsModel(nn.Module):
     def __init__(self, symbols: int, answers: int, hops: int) -> None:
         super().__init__()
         d_f = 2 * symbols + answers
-        # The next query sees the last context beside the question: survey (41)–(42).
+        # The next query sees the last context and the question: survey (41)–(42).
         self.attention = MultiHopAttention(symbols, d_f, hops, "identity", "general")
         self.output = nn.Linear(d_f, answers)
 

@@ -1,10 +1,11 @@
 """Uneven embeddings: three sets of embeddings, each of them good for other words.
 
-Every word has a class. One of the sets holds its vector near the centre of that class, the others
-near the centre of a wrong one, or do not know the word. Weight belongs to the good set.
+Every word has a class. One of the sets has its vector near the centre of that class. The others
+have it near the centre of a wrong class, or do not know the word. Weight belongs to the good set.
 
-What tells a good vector from a bad one is planted: four entries of every vector, the signature, lie
-near +1 where it can be trusted and near -1 where it can't. Real embeddings carry nothing so plain.
+What distinguishes a good vector from a bad one is planted: four entries of every vector, the
+signature, are near +1 if it can be trusted and near -1 if not. Real embeddings contain nothing so
+plain.
 """
 
 from functools import cached_property, partial
@@ -15,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from attn_course.features import MetaEmbedding
+from attn_course.tasks.readers import Seen, reader_arms, reader_comparisons
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, as_tensor
 
 SIZES = (12, 16, 20)  # of the vectors in each set
@@ -63,10 +65,10 @@ class UnevenEmbeddings(Task):
     name = "uneven_embeddings"
     question = "Which class has a word that only one of three sets of embeddings has right?"
     claim = (
-        "Weights choose the set of embeddings that knows the word, and show which it was. A hidden "
-        "layer over all sets, with four times the parameters, chooses nearly as well."
+        "Weights choose the set of embeddings that knows the word, and show which it was. Readers "
+        "without weights come within a hundredth, and tie with four times the parameters."
     )
-    no_readers = "the variant `concatenation, MLP` is one: it sees all sets at once, in a row"
+    reader_settings: ClassVar = {"mean": ("deep", (2e-2, 2e-2)), "max": ("deep", (2e-2, 2e-3))}
     steps = 500
     tested_on = 1000
     # No word is in two of them.
@@ -81,7 +83,7 @@ class UnevenEmbeddings(Task):
 
     @cached_property
     def dictionary(self) -> dict[str, dict[str, np.ndarray]]:
-        """The words of each split: their class, their good set, and what every set holds."""
+        """The words of each split: their class, their good set, and their vector in every set."""
         rng = np.random.default_rng(9)
         total, sets = sum(self.vocabulary.values()), len(SIZES)
         classes = rng.integers(CLASSES, size=total)
@@ -122,12 +124,22 @@ class UnevenEmbeddings(Task):
             "average": Arm(partial(MetaModel, "uniform"), 3e-3, attends=False),
             "concatenation": Arm(ConcatModel, 3e-3, attends=False),
             "concatenation, MLP": Arm(partial(ConcatModel, hidden=64), 3e-2, attends=False),
+            **reader_arms(self, partial(MetaModel, "softmax"), self.see),
         }
+
+    def see(self, set_1: Tensor, set_2: Tensor, set_3: Tensor, known: Tensor) -> Seen:
+        """Return one token per set: its vector at entries of its own, and which set it is."""
+        sets = torch.eye(len(SIZES)).expand(len(known), -1, -1)  # (batch, set, set)
+        blocks = [
+            vector[:, None] * sets[..., [number]]
+            for number, vector in enumerate((set_1, set_2, set_3))
+        ]
+        return Seen(torch.cat([*blocks, sets], dim=-1), mask=known)
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
         """Both weightings against none, and the limit of what attention is needed for."""
-        planted = "The entries that tell whether a set can be trusted are planted."
+        planted = "The entries that show whether a set can be trusted are planted."
         return (
             Comparison("softmax", "average", planted),
             Comparison("softmax", "concatenation", planted),
@@ -138,10 +150,11 @@ class UnevenEmbeddings(Task):
                 "By a hundredth: a hidden layer over all sets at once, with four times the "
                 "parameters, learns to choose nearly as well, but has no weights to show for it.",
             ),
+            *reader_comparisons("softmax"),
         )
 
     def words(self, examples: Examples, place: int) -> dict[str, tuple[list[str], list[str]]]:
-        """Return the class that is right, and the class that each set takes the word for."""
+        """Return the class that is right, and the class that each set assigns to the word."""
         taken = []
         for number, centres in enumerate(self.centres):
             vector = examples.inputs[f"set_{number + 1}"][place, :-SIGNATURE].numpy()

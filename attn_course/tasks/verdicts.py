@@ -55,7 +55,7 @@ def number_solved(scores: Sequence[float], solved_at: float, higher_is_better: b
 
 
 def differ_in_solved(solved: int, seeds: int, other_solved: int, other_seeds: int) -> bool:
-    """Return whether Fisher's exact test tells the two numbers of solved seeds apart."""
+    """Return whether Fisher's exact test finds that the two numbers of solved seeds differ."""
     from scipy.stats import fisher_exact
 
     table = [[solved, seeds - solved], [other_solved, other_seeds - other_solved]]
@@ -73,7 +73,7 @@ def told(scores: Sequence[float], solved_at: float, higher_is_better: bool = Tru
     >>> told([0.98, 0.99, 0.97], 0.9), told([0.98, 0.31, 0.97], 0.9)
     ('0.980 ± 0.010', 'solved by 2 of 3 seeds')
     """
-    from attn_course.evaluation.paired import spread
+    from attn_course.evaluation.paired_comparison import spread
     from attn_course.translate import _
 
     if is_mixed(scores, solved_at, higher_is_better):

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from attn_course.alignment import reinforced, select, selection_probabilities, softmax
-from attn_course.attention import Align, attend
+from attn_course.attention import Align, attend_by_scores
 from attn_course.general_attention.aligners import LearnedSubset
 
 
@@ -36,7 +36,7 @@ class RandomSubset(nn.Module):
 
 
 class VoteCounter(nn.Module):
-    """Weigh the tokens, by scores or by choosing a subset, and tell what their mean says."""
+    """Weigh the tokens, by scores or by choosing a subset, and read the answer off their mean."""
 
     baseline: Tensor
 
@@ -57,9 +57,9 @@ class VoteCounter(nn.Module):
 
     def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return the answers `(batch, 1, answers)` and the weights `(batch, 1, n)`."""
-        nobody, seen = tokens[:, :1], mask[:, None]  # there is no query
-        align = self.align
+        seen, align = mask[:, None], self.align
         if self.subset is not None:
-            align = self.subset.bound_to(nobody, tokens, seen)  # type: ignore[operator]
-        votes, weights = attend(nobody, tokens, tokens, self.score, align, seen)
+            # A subset does not depend on the query, so any row will do for it.
+            align = self.subset.bound_to(tokens[:, :1], tokens, seen)  # type: ignore[operator]
+        votes, weights = attend_by_scores(self.score(tokens), tokens, align, seen)
         return self.output(votes), weights

@@ -4,14 +4,14 @@ A token is a person: a kind, and the candidate voted for. Three to five of them 
 most of these vote for the answer; the others are a crowd with a favourite of its own, whom chance
 may have made the same. Which kinds are members is what a model has to find out.
 
-Reinforced alignment draws a subset of the tokens and here gives all that are in it the same
-weight: the selection is the only weighting. It is trained by policy gradient, with the reward
+Reinforced alignment draws a subset of the tokens, all of which get the same weight here: the
+selection is the only weighting. It is trained by policy gradient, with the reward
 $\log p(y) - \lambda \cdot$ (share of tokens kept).
 
 Soft attention does as well here, though no weight of it is ever 0. `bids` shows where that matters.
 
-Tokens are fixed vectors, a one-hot kind beside the vote, and the output is linear, so that nothing
-but the weights can tell members from the crowd.
+Tokens are fixed vectors, a one-hot kind and the vote, and the output is linear, so that only the
+weights can distinguish members from the crowd.
 """
 
 from typing import ClassVar
@@ -23,8 +23,9 @@ from torch.nn import functional
 from attn_course.alignment import softmax
 from attn_course.attention import Align
 from attn_course.general_attention.aligners import LearnedSubset
-from attn_course.tasks.parts import KeyScore, UniformScore
-from attn_course.tasks.readers import ONE_RATE, Seen, reader_arms, reader_comparisons
+from attn_course.learned_scores import NoQueryScore
+from attn_course.tasks.parts import UniformKeyScore
+from attn_course.tasks.readers import Seen, reader_arms, reader_comparisons
 from attn_course.tasks.task import Arm, Comparison, Examples, Split, Task, Weights, as_tensor
 from attn_course.tasks.vote_counter import ChosenSubset, RandomSubset, VoteCounter
 
@@ -46,9 +47,10 @@ class Votes(Task):
         "`bids` asks for a mean, and needs exact zeros."
     )
     reader_settings: ClassVar = {
-        "mean": ("plain", *ONE_RATE, ONE_RATE),
-        "max": ("deep", *ONE_RATE, ONE_RATE),
+        "mean": ("plain", (6e-3, 6e-3)),
+        "max": ("deep", (6e-3, 6e-3)),
     }
+    reader_tried: ClassVar[tuple[float, ...]] = (6e-3,)
     attention_metric = "F1 of the tokens with any weight"
     learning_rates = (2e-3, 6e-3, 2e-2)
     steps = 800
@@ -117,11 +119,11 @@ class Votes(Task):
 
     def scored(self, align: Align) -> VoteCounter:
         """Return the model that weighs tokens by learned scores."""
-        return VoteCounter(self.width, self.answers, KeyScore(self.width, HIDDEN), align)
+        return VoteCounter(self.width, self.answers, NoQueryScore(self.width, HIDDEN), align)
 
     def chosen(self, subset: nn.Module) -> VoteCounter:
-        """Return the model that chooses tokens and weighs all of those alike."""
-        return VoteCounter(self.width, self.answers, UniformScore(), subset=subset)
+        """Return the model that chooses tokens and weighs all of those equally."""
+        return VoteCounter(self.width, self.answers, UniformKeyScore(), subset=subset)
 
     @property
     def arms(self) -> dict[str, Arm]:
@@ -143,8 +145,8 @@ class Votes(Task):
         return self.chosen(ChosenSubset(self.width, HIDDEN, None))
 
     def uniform(self) -> VoteCounter:
-        """Return the model that weighs all tokens alike."""
-        return VoteCounter(self.width, self.answers, UniformScore())
+        """Return the model that weighs all tokens equally."""
+        return VoteCounter(self.width, self.answers, UniformKeyScore())
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -156,7 +158,7 @@ class Votes(Task):
                 "reinforced",
                 "soft",
                 "ties with soft, whose small weights on strangers don't change who has most votes; "
-                "the gain is in sparsity: reinforced keeps the members and nobody else, soft all",
+                "the gain is in sparsity: reinforced keeps the members alone, soft keeps all",
             ),
             *reader_comparisons("reinforced"),
         )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from benchmarks.grader import handed_in, ours, peers, self_check
+from benchmarks.grader import learners, our_grader, peers, self_check
 from benchmarks.grader.environments import python_of
 
 CACHE = Path(__file__).parents[2] / ".bench"
@@ -51,8 +51,8 @@ def measured(count: int, with_peer: int, chosen: list[str], cache: Path) -> Iter
     with tempfile.TemporaryDirectory(prefix="attn-course-bench-") as name:
         folder = Path(name)
         submissions = folder / "in"
-        handed_in.for_ours(submissions, count)
-        whole = ours.grade(submissions, folder / "two", count, jobs=2)
+        learners.for_ours(submissions, count)
+        whole = our_grader.grade(submissions, folder / "two", count, jobs=2)
         print(f"  {whole.isolation}")
         each = whole.seconds / count
         spoken = f"{count} notebooks, 2 jobs, {whole.seconds:.1f} s in all"
@@ -66,7 +66,7 @@ def measured(count: int, with_peer: int, chosen: list[str], cache: Path) -> Iter
     yield from _self_check()
 
 
-def _flat_memory(run: ours.Run) -> Line:
+def _flat_memory(run: our_grader.Run) -> Line:
     tenth = run.count // 10
     # Not the very first tenth: while it is graded the second job still loads its libraries.
     first = run.memory_in(tenth, 2 * tenth) / 2**20
@@ -78,8 +78,8 @@ def _flat_memory(run: ours.Run) -> Line:
     return Line(what, last / first, at_least=0.9, at_most=1.1, detail=spoken)
 
 
-def _jobs(two: ours.Run, submissions: Path, folder: Path, count: int) -> Iterator[Line]:
-    one = ours.grade(submissions, folder / "one", count, jobs=1)
+def _jobs(two: our_grader.Run, submissions: Path, folder: Path, count: int) -> Iterator[Line]:
+    one = our_grader.grade(submissions, folder / "one", count, jobs=1)
     if one.points != two.points:
         raise RuntimeError("one job and two jobs gave different points")
     spoken = f"{two.rate:.1f} against {one.rate:.1f} a second, once they run"
@@ -87,16 +87,18 @@ def _jobs(two: ours.Run, submissions: Path, folder: Path, count: int) -> Iterato
 
 
 def _start(folder: Path) -> Iterator[Line]:
-    handed_in.for_ours(folder / "single", 1)
+    learners.for_ours(folder / "single", 1)
     times = [
-        ours.grade(folder / "single", folder / f"single{turn}", 1, jobs=2).graded[0][1]
+        our_grader.grade(folder / "single", folder / f"single{turn}", 1, jobs=2).graded[0][1]
         for turn in range(3)
     ]
     spoken = f"of three: {', '.join(f'{seconds:.1f}' for seconds in times)}"
     yield Line("from the start to the first result", median(times), "s", at_most=6, detail=spoken)
 
 
-def _against(peer: str, run: ours.Run, folder: Path, count: int, cache: Path) -> Iterator[Line]:
+def _against(
+    peer: str, run: our_grader.Run, folder: Path, count: int, cache: Path
+) -> Iterator[Line]:
     found = peers.PEERS[peer](python_of(peer, cache), folder / peer, count)
     differing = {name for name, points in found.points.items() if run.points[name] != points}
     if differing or len(found.points) != count:
@@ -129,7 +131,7 @@ def main() -> int:
     parser.add_argument("--cache", type=Path, default=CACHE, help="where the peers are kept")
     choices = parser.parse_args()
     count = 100 if choices.quick else choices.submissions
-    with_peer = handed_in.PERIOD * (1 if choices.quick else 4)
+    with_peer = learners.PERIOD * (1 if choices.quick else 4)
     if count < max(10, with_peer):
         parser.error(f"--submissions: at least {max(10, with_peer)} notebooks are needed")
     chosen = [peer for peer in choices.peers if peer != "none"]

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.grader import handed_in
+from benchmarks.grader import learners
 
 _POINTS_OF_NBGRADER = """
 import json, sys
@@ -26,10 +26,10 @@ class Measured(NamedTuple):
 
 def nbgrader(python: Path, folder: Path, count: int) -> Measured:
     """Autograde so many notebooks; starting the program is not counted, as it happens once."""
-    handed_in.for_nbgrader(folder, count)
+    learners.for_nbgrader(folder, count)
     (folder / "nbgrader_config.py").write_text("c = get_config()\n")
     _nbgrader(python, folder, "generate_assignment", "ps", "--create")
-    first, others = handed_in.learner(0), "learner????"
+    first, others = learners.learner(0), "learner????"
     alone = _nbgrader(python, folder, "autograde", "ps", "--create", "--student", first)
     together = _nbgrader(
         python, folder, "autograde", "ps", "--create", "--force", "--student", others
@@ -40,13 +40,13 @@ def nbgrader(python: Path, folder: Path, count: int) -> Measured:
 
 def otter(python: Path, folder: Path, count: int) -> Measured:
     """Run so many notebooks one by one, which is how `otter run` is made."""
-    handed_in.for_otter(folder, count)
+    learners.for_otter(folder, count)
     program = [python, "-m", "otter"]
     _run([*program, "generate", "-t", "tests", "-o", "autograder.zip", "--no-environment"], folder)
     Path(folder, "results").mkdir()
     points, seconds = {}, 0.0
     for number in range(count):
-        name = handed_in.learner(number)
+        name = learners.learner(number)
         start = time.monotonic()
         _run([*program, "run", f"{name}.ipynb", "-a", "autograder.zip", "-o", "results"], folder)
         seconds += time.monotonic() - start

@@ -8,8 +8,8 @@ import pytest
 
 from tests.requirements import need
 
-# As root, in a container and without a network, Chromium starts with these and tries
-# to reach nobody.
+# With these, Chromium starts as root, in a container and without a network, and contacts no
+# server.
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",

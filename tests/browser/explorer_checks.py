@@ -165,7 +165,7 @@ def same_but_for_rounding(markups, others):
 
 
 def setting(explorer):
-    """Return how every control stands, and every number."""
+    """Return the state of every control, and every number."""
     controls = explorer.locator("input, select").evaluate_all(
         "all => all.map(one => [one.value, one.checked])"
     )

@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 375, "height": 800}
 
-# Serious or critical violations that the theme brings and that we could not mend:
+# Serious or critical violations that come from the theme and that we could not fix:
 # axe's name of the rule, and the reason. Nothing at present.
 SEVERE = ("serious", "critical")
 

@@ -110,7 +110,7 @@ OUT_OF_ITS_BOX = """leaves => leaves.flatMap(leaf => {
 
 def test_every_name_on_the_map_stays_in_its_box(browser, book_html):
     page = browser.new_page()
-    page.goto((book_html / "00_attention.html").as_uri())
+    page.goto((book_html / "map.html").as_uri())
     leaves = page.locator(".taxonomy-leaf")
     outside = leaves.evaluate_all(OUT_OF_ITS_BOX)
     assert leaves.count() > 40
@@ -118,6 +118,20 @@ def test_every_name_on_the_map_stays_in_its_box(browser, book_html):
     assert leaves.evaluate_all(OUT_OF_ITS_BOX)  # it looks at all
     page.close()
     assert outside == []
+
+
+def test_a_printed_page_has_its_title_and_no_line_that_unfolds_code(browser, book_html):
+    page = browser.new_page()
+    page.goto((book_html / "08_evaluation.html").as_uri())
+    folds = page.locator(".bd-article details.hide > summary")
+    seen = "all => all.filter(one => one.checkVisibility()).length"
+    on_screen = folds.evaluate_all(seen)
+    page.emulate_media(media="print")
+    on_paper = folds.evaluate_all(seen)
+    has_title = page.locator(".bd-article h1").first.is_visible()
+    page.close()
+    assert on_screen > 0
+    assert (on_paper, has_title) == (0, True)
 
 
 @pytest.mark.parametrize("name", WRITTEN)
@@ -131,7 +145,7 @@ def test_a_page_can_be_downloaded_as_a_notebook(name, book_html):
     assert len(code) == source.count("```{code-cell}")
     assert all(not cell.outputs for cell in code)
     text = "\n".join(cell.source for cell in notebook.cells)
-    assert "{literalinclude}" not in text  # the code itself stands there
+    assert "{literalinclude}" not in text  # the code itself is there
 
 
 # Links

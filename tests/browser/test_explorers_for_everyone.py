@@ -4,23 +4,41 @@ import numpy as np
 import pytest
 
 from attn_course.figures.explorers import (
+    AffinityExplorer,
+    AskExplorer,
+    CoattentionExplorer,
+    ConstructionKitExplorer,
+    CorruptionsExplorer,
     HardSoftExplorer,
+    HeadsExplorer,
+    LinksAndWeightsExplorer,
     LocalAlignmentExplorer,
     MultiDimensionalExplorer,
     NadarayaWatsonExplorer,
     ScoresExplorer,
+    SelfAttentionExplorer,
     SoftmaxExplorer,
+    TranslationExplorer,
 )
 from attn_course.nadaraya_watson import noisy_curve, true_curve
 from tests.browser import explorer_checks as checks
 
 CHAPTERS = {
+    AskExplorer: "00_attention",
     NadarayaWatsonExplorer: "01_nadaraya_watson",
     ScoresExplorer: "02_scoring",
     SoftmaxExplorer: "03_alignment",
     HardSoftExplorer: "03c_hard",
     LocalAlignmentExplorer: "03d_local",
     MultiDimensionalExplorer: "04_dimensionality",
+    CoattentionExplorer: "05a_coattention",
+    AffinityExplorer: "05c_parallel",
+    SelfAttentionExplorer: "06b_self_attention",
+    HeadsExplorer: "06d_multi_head",
+    ConstructionKitExplorer: "07a_kit",
+    TranslationExplorer: "07b_bahdanau",
+    CorruptionsExplorer: "08_evaluation",
+    LinksAndWeightsExplorer: "08e_where_it_looks",
 }
 INPUTS, TARGETS = noisy_curve(np.random.default_rng(1), n=31)
 # On the bare page with everything shown that it can show, and with the longest numbers.
@@ -36,6 +54,9 @@ FULLEST = {
     ScoresExplorer: {"query": (-3.0, 3.0), "key": (3.0, -3.0), "d_k": 128},
     SoftmaxExplorer: {"mask": [True, True, False, True, True, True]},
     LocalAlignmentExplorer: {"slip": True},
+    AskExplorer: {"query": (-3.0, 2.0, -2.5)},
+    LinksAndWeightsExplorer: {"right": [0.25] * 5, "gathered": [False] * 5},
+    ConstructionKitExplorer: {"score": "additive", "heads": 8, "hops": 6, "n": 1000, "d": 512},
 }
 
 
@@ -116,7 +137,8 @@ def test_another_button_of_the_mouse_moves_nothing(live):
 def test_what_was_moved_can_start_again(live):
     start = checks.setting(live)
     for control in live.get_by_role("combobox").all():
-        control.select_option(control.locator("option").last.get_attribute("value"))
+        values = control.locator("option").evaluate_all("all => all.map(one => one.value)")
+        control.select_option([value for value in values if value != control.input_value()][-1])
     for control in live.get_by_role("checkbox").all():
         control.click()
     for control in live.get_by_role("slider").all():

@@ -94,7 +94,7 @@ class Notebook:
 
     @staticmethod
     def number(cell):
-        """Return the text beside a cell, such as "[3]:"."""
+        """Return the text to the left of a cell, such as "[3]:"."""
         return cell.locator(".jp-InputArea-prompt").inner_text()
 
     def _wait_for_number(self, cell, before=""):
@@ -177,7 +177,7 @@ def test_progress_is_kept_beside_the_notebook(notebook, folder):
 
 
 def test_a_slider_has_a_name_and_moves_with_the_arrow_keys(notebook):
-    slider = notebook.page.get_by_role("slider", name="w", exact=True)
+    slider = notebook.page.get_by_role("slider", name="w", exact=True).first
     before = float(slider.input_value())
     slider.focus()
     notebook.page.keyboard.press("ArrowRight")

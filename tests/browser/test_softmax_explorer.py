@@ -1,5 +1,7 @@
 """The softmax explorer in a real browser: its numbers are those of `alignment`."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -155,7 +157,7 @@ def test_a_pointer_takes_a_score_along(live, where):
     mouse.move(x, place["y"] + 60)
     assert shown(live)["score"] == where.values["scores"]  # hovering is not dragging
     mouse.down()
-    mouse.move(x + 80, place["y"] + 40, steps=3)  # beside its column: it stays held
+    mouse.move(x + 80, place["y"] + 40, steps=3)  # outside its column: the bar is still dragged
     mouse.up()
     scores = shown(live)["score"]
     wanted = list(where.values["scores"])
@@ -241,3 +243,28 @@ def test_without_javascript_the_figure_stands_with_its_numbers(browser, where):
     with checks.without_javascript(browser, where) as still:
         assert still.get_by_role("img").is_visible()
         assert differences(shown(still), expected(where.values)) == []
+
+
+def test_labels_keep_their_distance_and_no_slider_is_alone_in_its_row(visit, bare):
+    live = bare.live(visit(bare))
+    texts = live.locator(".controls.small .slider").evaluate_all(
+        """all => all.map(one => [".name", ".value"].map(part => {
+          const range = document.createRange();
+          range.selectNodeContents(one.querySelector(part));
+          const { left, right, top } = range.getBoundingClientRect();
+          return { left, right, top };
+        }))"""
+    )
+    rows = {}
+    for name, value in texts:
+        rows.setdefault(round(name["top"] / 10), []).append((name, value))
+    assert len({len(row) for row in rows.values()}) == 1
+    near = [value["left"] - name["right"] for name, value in texts]
+    apart = [
+        after["left"] - value["right"]
+        for row in rows.values()
+        for (_name, value), (after, _value) in pairwise(row)
+    ]
+    # The name of the next slider follows its tick box, which is 27 pixels wide with its gap.
+    assert min(near) >= 16
+    assert min(apart) >= 27 + 20

@@ -100,6 +100,70 @@ def pictures_without_alt(text):
     return lines
 
 
+WIDEST = 78  # characters of code that fit the text of a page
+IN_PROSE = re.compile(r"(?<![\w.])(\d+\.\d+)( %)?")
+
+
+def lines_in_sight(text):
+    """Return the lines of code that a reader sees without unfolding anything."""
+    return [
+        line
+        for _, _, rest, body in fences(text)
+        if rest.startswith("{code-cell}") and not re.search(r"remove-|hide-input", body)
+        for line in body.splitlines()
+    ]
+
+
+def wide_lines(text):
+    """Return the lines of code that a reader would have to scroll."""
+    return [line for line in lines_in_sight(text) if len(line) > WIDEST]
+
+
+def numbers_without_guard(text):
+    """Return the decimals in the prose of a page that none of its cells has, as such or as a share.
+
+    A number that was measured is asserted in the guard cell; one that a cell prints is in its code.
+    """
+    prose = re.sub(r"\A---\n.*?^---\n", "", text, count=1, flags=re.DOTALL | re.MULTILINE)
+    for block in (r"^```\{code-cell\}.*?^```$", r"^\$\$.*?^\$\$[^\n]*$"):
+        prose = re.sub(block, "", prose, flags=re.DOTALL | re.MULTILINE)
+    prose = re.sub(r"\$[^$]+\$|`[^`]*`|\]\([^)]*\)", "", prose)
+    guarded = {float(n) for cell in code_of(text) for n in re.findall(r"\d+(?:\.\d+)?", cell)}
+    return [
+        number + percent
+        for number, percent in IN_PROSE.findall(prose)
+        if float(number) not in guarded
+        and not (percent and round(float(number) / 100, 6) in guarded)
+    ]
+
+
+def asserts_in_sight(text):
+    """Return the assertions that a reader would see."""
+    return [line for line in lines_in_sight(text) if line.startswith("assert ")]
+
+
+TAUGHT = [page for page in PAGES if re.match(r"\d\d", page.name)]
+
+
+@pytest.mark.parametrize("problems", [wide_lines, numbers_without_guard, asserts_in_sight])
+def test_pages_have_no_code_to_scroll_no_number_without_a_guard_and_no_assert(problems):
+    assert len(TAUGHT) > 30
+    found = {page.name: problems(page.read_text(encoding="utf-8")) for page in TAUGHT}
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+def test_a_wide_line_an_assert_and_a_number_without_a_guard_are_found():
+    cell = "```{code-cell} python3\n" + "x = 1" + " " * 80 + "# far\nassert y == 0.974\n```\n"
+    assert wide_lines(cell) == ["x = 1" + " " * 80 + "# far"]
+    assert asserts_in_sight(cell) == ["assert y == 0.974"]
+    assert numbers_without_guard(cell + "It is right in 97.4 %, and in 43.6 % without.") == [
+        "43.6 %"
+    ]
+    assert numbers_without_guard(cell + "The formula $0.5 x$ and `0.25` are no results.") == []
+    hidden = cell.replace("python3\n", "python3\n:tags: [remove-cell]\n")
+    assert wide_lines(hidden) == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=names)
 def test_no_code_cell_is_nested_where_it_would_not_run(page):
     assert nested_cells(page.read_text(encoding="utf-8")) == []

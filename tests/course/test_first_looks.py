@@ -38,7 +38,10 @@ def test_a_third_of_the_exercises_has_a_later_look(found):
     assert set(found) <= set(EXERCISES)
     assert len(found) >= 13
     for looks in found.values():
-        assert Counter(look.is_wrong for look in looks) == {True: 5, False: 1}
+        assert Counter(look.is_wrong for look in looks) in (
+            {True: 5, False: 1},
+            {True: 10, False: 2},
+        )
 
 
 def test_the_third_look_is_at_other_exercises_than_the_second():
@@ -65,8 +68,8 @@ def test_every_right_answer_of_a_stranger_is_accepted(looks):
 
 def test_the_rate_is_told_for_each_exercise_and_for_all():
     found = rates(look for looks in FIRST.values() for look in looks)
-    assert sum(found.judged.values()) == 367  # of 370, 3 turned out to be right
-    assert (found.wrong, found.helpful, found.refused) == (367, 238, 1)
+    assert sum(found.judged.values()) == 1201  # of 1210, 9 turned out to be right
+    assert (found.wrong, found.helpful, found.refused) == (1201, 968, 1)
     name = "01.average_pooling"
     text = report([Examination(EXERCISES[name], (), (), ())], (), FIRST)
     one = rates(FIRST[name])
@@ -75,11 +78,12 @@ def test_the_rate_is_told_for_each_exercise_and_for_all():
 
 
 @pytest.mark.parametrize(
-    ("looks", "helpful", "unhelpful", "untrue"), [(SECOND, 55, 2, 2), (THIRD, 60, 0, 0)]
+    ("looks", "wrong", "helpful", "unhelpful", "untrue"),
+    [(SECOND, 275, 245, 3, 4), (THIRD, 150, 139, 0, 0)],
 )
-def test_what_readme_says_of_the_later_looks_is_so(looks, helpful, unhelpful, untrue):
+def test_what_readme_says_of_the_later_looks_is_so(looks, wrong, helpful, unhelpful, untrue):
     found = rates(look for one in looks.values() for look in one)
     judged = (found.judged["unhelpful"], found.judged["untrue"])
     assert (found.wrong, found.helpful, *judged, found.refused) == (
-        *(65, helpful, unhelpful, untrue, 0),
+        *(wrong, helpful, unhelpful, untrue, 0),
     )

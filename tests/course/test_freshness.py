@@ -1,5 +1,6 @@
 """Pages show what the package does today: a page runs again when something it uses has changed."""
 
+import re
 from pathlib import Path
 
 import nbformat
@@ -146,7 +147,7 @@ def test_the_imports_of_every_page_of_the_book_can_be_read():
     silent = [
         name
         for name, text in pages.items()
-        if "from attn_course" in text and not imported_by(code_of(text))
+        if re.search("^from attn_course", text, re.MULTILINE) and not imported_by(code_of(text))
     ]
     assert silent == []
     assert "attn_course.scoring.dot" in imported_by(code_of(pages["01_nadaraya_watson.md"]))

@@ -98,21 +98,21 @@ def test_readme_names_every_top_level_folder():
     assert [folder for folder in sorted(folders) if f"| `{folder}/` |" not in README] == []
 
 
-def load_generated():
-    spec = spec_from_file_location("generated", ROOT / "tools" / "generated.py")
+def load_write_tables():
+    spec = spec_from_file_location("write_tables", ROOT / "tools" / "write_tables.py")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-generated = load_generated()
+write_tables = load_write_tables()
 
 
-@pytest.mark.parametrize("name", generated.FILES)
+@pytest.mark.parametrize("name", write_tables.FILES)
 def test_the_tables_of_readme_and_contributing_agree_with_the_code(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     assert "<!-- generated:" in text
-    assert generated.renewed(text) == text, "run `make exercises`"
+    assert write_tables.renewed(text) == text, "run `make exercises`"
 
 
 def test_readme_has_a_line_for_every_module_of_every_package_that_is_a_room():
@@ -122,7 +122,7 @@ def test_readme_has_a_line_for_every_module_of_every_package_that_is_a_room():
 
 
 def test_a_table_has_chapters_first_and_the_first_sentence_of_each_module(tmp_path, monkeypatch):
-    monkeypatch.setattr(generated, "ROOT", tmp_path)
+    monkeypatch.setattr(write_tables, "ROOT", tmp_path)
     package = tmp_path / "attn_course"
     (package / "queries").mkdir(parents=True)
     (package / "__init__.py").write_text('"""The package."""')
@@ -130,7 +130,7 @@ def test_a_table_has_chapters_first_and_the_first_sentence_of_each_module(tmp_pa
     (package / "scale.py").write_text('r"""How large? As large\nas it gets.\n\nMore."""')
     (package / "_arrays.py").write_text('"""Arrays,\nof all kinds.  (chapter 2)\n"""')
     stale = "a\n<!-- generated: modules attn_course -->\nold\n<!-- end -->\nz\n"
-    assert generated.renewed(stale).splitlines() == [
+    assert write_tables.renewed(stale).splitlines() == [
         *("a", "<!-- generated: modules attn_course -->", ""),
         *("| module | what it is for |", "|---|---|"),
         "| `_arrays.py` | chapter 2: Arrays, of all kinds |",
@@ -141,7 +141,8 @@ def test_a_table_has_chapters_first_and_the_first_sentence_of_each_module(tmp_pa
 
 
 def test_every_module_of_the_package_says_what_it_is_for():
-    silent = [path for path in (ROOT / "attn_course").rglob("*.py") if not generated.row(path)[2]]
+    modules = (ROOT / "attn_course").rglob("*.py")
+    silent = [path for path in modules if not write_tables.row(path)[2]]
     exercises = ROOT / "attn_course" / "practice" / "exercises"
     assert [str(path) for path in silent if exercises not in path.parents] == []
 

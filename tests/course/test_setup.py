@@ -249,6 +249,20 @@ def test_an_environment_keeps_its_python_until_another_is_asked_for(made):
     assert is_silent(run(made, PYTHON=""))
 
 
+def test_a_python_given_by_name_is_found_on_the_path(project):
+    """`make book PYTHON=python3`, which is how most people choose one."""
+    programs = project / "programs"
+    programs.mkdir()
+    (programs / "python3").symlink_to(host_python())
+    path = f"{programs}{os.pathsep}{os.defpath}"
+    ran = run(project, PYTHON="python3", PATH=path)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert is_silent(run(project, PYTHON="python3", PATH=path))
+    assert is_silent(run(project, PYTHON="", PATH=path))
+    where = [project / ".venv" / "bin" / "python", "-c", "import sys; print(sys.base_prefix)"]
+    assert subprocess.check_output(where, text=True).strip() == sys.base_prefix
+
+
 def test_a_venv_that_somebody_else_made_is_left_alone(project):
     (project / ".venv").mkdir()
     (project / ".venv" / "precious").write_text("mine", encoding="utf-8")

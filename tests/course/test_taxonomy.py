@@ -69,7 +69,7 @@ def test_a_question_is_one_sentence_that_asks(leaf):
 def test_an_unknown_field_is_an_error_that_names_the_leaf(tmp_path):
     text = (BOOK / "taxonomy.yml").read_text(encoding="utf-8")
     broken = tmp_path / "taxonomy.yml"
-    broken.write_text(text.replace("status: stub", "state: stub", 1), encoding="utf-8")
+    broken.write_text(text.replace("status: written", "state: written", 1), encoding="utf-8")
     with pytest.raises(Exception, match=r"features-singular.*state"):
         taxonomy.load(broken)
 
@@ -167,11 +167,11 @@ def _read(path):
 
 
 def test_the_map_has_one_link_for_each_leaf_and_none_is_dead(book_html):
-    links = _read(book_html / "00_attention.html").map_links
+    links = _read(book_html / "map.html").map_links
     assert len(links) == len(set(links)) == len(LEAVES)
     for leaf, link in zip(LEAVES, links, strict=True):
         page, anchor = urldefrag(unquote(link))
-        target = book_html / (page or "00_attention.html")
+        target = book_html / (page or "map.html")
         assert target.stem == leaf.chapter
         assert anchor in _read(target).ids, f"{link} leads nowhere"
 
@@ -182,7 +182,7 @@ def test_the_index_links_to_each_leaf(book_html):
 
 
 def test_the_five_equations_carry_the_numbers_of_the_survey(book_html):
-    page = (book_html / "00_attention.html").read_text(encoding="utf-8")
+    page = (book_html / "00b_four_models.html").read_text(encoding="utf-8")
     names = ["eq-keys-values", "eq-score", "eq-align", "eq-context", "eq-output"]
     numbers = [
         re.search(rf'id="equation-{name}">.*?class="eqno">\((\d+)\)', page, flags=re.DOTALL)[1]

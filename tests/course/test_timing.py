@@ -18,7 +18,7 @@ def test_a_page_within_its_budget_is_no_overrun():
 
 def test_a_page_over_its_budget_is_told_and_fails_only_at_twice_that():
     (told,) = overruns({"page": 31.0, "other": 5.0})
-    assert told.sentence.startswith("the page page takes 31 s to execute, and 30 s are meant")
+    assert told.sentence.startswith("the page page takes 31 s to execute, but its budget is 30 s")
     assert not told.is_too_long
     (told,) = overruns({"page": 61.0})
     assert told.is_too_long

@@ -163,7 +163,7 @@ def test_where_bleu_misleads_no_smoothing_tells_the_opposite_from_the_paraphrase
     [
         (lambda: corpus_bleu([], []), "nothing to score: 0 candidates and 0 references"),
         (lambda: corpus_bleu([CAT], []), "there are 1 candidates and 0 references"),
-        (lambda: sentence_bleu(CAT, []), "references must hold at least one sentence"),
+        (lambda: sentence_bleu(CAT, []), "references needs at least one sentence"),
         (lambda: sentence_bleu(CAT, [[]]), "references[0] has no words"),
         (lambda: sentence_bleu(CAT, CAT), "For a single reference write [reference]"),
         (lambda: sentence_bleu(CAT, "the cat"), "references must be a list of sentences"),

@@ -142,7 +142,7 @@ def test_where_error_rates_mislead_each_in_its_way():
         ([SAID], [SAID, SAID], "there are 1 references and 2 hypotheses"),
         ([[]], [SAID], "but they have no words"),
         (["we"], ["we"], "references[0] must be a list of words, but is 'we'. Split it first"),
-        ([SAID], [[1, 2]], "hypotheses[0] must be a list of words, each a string, but holds 1"),
+        ([SAID], [[1, 2]], "hypotheses[0] must be a list of words, each a string, but contains 1"),
     ],
 )
 def test_a_bad_input_gets_a_sentence_that_helps(rate, references, hypotheses, sentence):

@@ -182,7 +182,7 @@ def test_where_meteor_misleads_the_opposite_beats_the_same_said_in_another_order
     ("call", "sentence"),
     [
         (lambda: meteor("the cat", [CAT]), "candidate must be a list of words"),
-        (lambda: meteor(CAT, []), "references must hold at least one sentence"),
+        (lambda: meteor(CAT, []), "references needs at least one sentence"),
         (lambda: meteor(CAT, [[]]), "references[0] has no words"),
         (lambda: meteor(CAT, CAT), "For a single reference write [reference]"),
     ],

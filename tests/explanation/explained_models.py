@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from attn_course.attention import AttentionModel, SoftmaxOutput, TaskModel
-from attn_course.explanation.explainable import ExplainableTaskModel
+from attn_course.explanation.explainable_model import ExplainableTaskModel
 from attn_course.learned_scores import make_score
 
 BATCH, N, D_IN, D_F, CLASSES = 5, 7, 11, 13, 3

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from attn_course.evaluation.ablation import Ablation
-from attn_course.evaluation.paired import Paired
+from attn_course.evaluation.paired_comparison import Paired
 from attn_course.explanation.bench import LabSettings
 from attn_course.explanation.lab import run_lab
 from attn_course.explanation.report import LabReport, Measured

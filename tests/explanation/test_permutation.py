@@ -6,7 +6,7 @@ from statistics import median
 import torch
 
 from attn_course.evaluation.divergences import tvd
-from attn_course.explanation.explainable import uniform_over
+from attn_course.explanation.explainable_model import uniform_over
 from attn_course.explanation.permutation import permutation_tvd, permuted, uniform_tvd
 from tests.explanation.explained_models import BATCH, explained, random_weights, token_inputs
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from attn_course.evaluation.divergences import jsd, kl, tvd
-from attn_course.explanation import consistent, imposed_weights
-from attn_course.explanation.explainable import ExplainableTaskModel, uniform_over
+from attn_course.explanation import consistent_adversary, imposed_weights
+from attn_course.explanation.explainable_model import ExplainableTaskModel, uniform_over
 from attn_course.explanation.seeds import seed_variance
 from attn_course.tasks.importance import TellingWord
 from tests.explanation.explained_models import BATCH, N, explained, token_inputs
@@ -106,7 +106,7 @@ def test_its_loss_is_tvd_less_lambda_kl_with_the_adversary_first():
     gradients = torch.autograd.grad(loss, list(adversary.parameters()))
     before = [parameter.detach().clone() for parameter in adversary.parameters()]
     fixed = [parameter.detach().clone() for parameter in base.parameters()]
-    consistent.train_adversary(base, adversary, [inputs], penalty=0.3, learning_rate=1e-4)
+    consistent_adversary.train_adversary(base, adversary, [inputs], penalty=0.3, learning_rate=1e-4)
     for parameter, was, gradient in zip(adversary.parameters(), before, gradients, strict=True):
         torch.testing.assert_close(parameter.grad, gradient, rtol=1e-6, atol=1e-9)
         assert not torch.equal(parameter, was)
@@ -119,7 +119,7 @@ def test_lambda_buys_other_weights_for_the_same_predictions_as_long_as_it_can():
     base.model.query_model.q.data *= 0.3  # soft weights, so that there is somewhere to go
     points = [
         point
-        for point, _ in consistent.sweep(
+        for point, _ in consistent_adversary.sweep(
             base, lambda: explained(1), lambda: [inputs] * 100, inputs, penalties=(0.0, 1.0)
         )
     ]
@@ -131,7 +131,7 @@ def test_lambda_buys_other_weights_for_the_same_predictions_as_long_as_it_can():
 
 def test_a_model_is_no_distance_from_itself():
     base, inputs = explained(), token_inputs()
-    point = consistent.compare(base, base, inputs, penalty=0.5)
+    point = consistent_adversary.compare(base, base, inputs, penalty=0.5)
     assert point.tvd == 0
     assert point.jsd == pytest.approx(0, abs=1e-12)
     assert N > 1
@@ -140,5 +140,5 @@ def test_a_model_is_no_distance_from_itself():
 def test_weights_of_exactly_zero_in_the_base_do_not_break_the_training():
     base, adversary, inputs = explained(0), explained(1), token_inputs()
     base.model.query_model.q.data *= 1e4  # one-hot to the last bit
-    consistent.train_adversary(base, adversary, [inputs] * 3, penalty=1.0)
+    consistent_adversary.train_adversary(base, adversary, [inputs] * 3, penalty=1.0)
     assert all(torch.isfinite(parameter).all() for parameter in adversary.parameters())

@@ -25,11 +25,11 @@ from tests.features.two_inputs import (
 
 @pytest.mark.proves("P4.15")
 @pytest.mark.parametrize("coarse", ["interactive", "alternating"])
-@pytest.mark.parametrize(("affinity", "scores"), FORMS)
-def test_each_block_is_the_output_of_its_own_mechanism(coarse, affinity, scores):
+@pytest.mark.parametrize(("affinity", "reading"), FORMS)
+def test_each_block_is_the_output_of_its_own_mechanism(coarse, affinity, reading):
     _, features, masks = draw(seed=3)
     coarse = interactive() if coarse == "interactive" else alternating()
-    fine = parallel(affinity, scores, d_k=same_keys)
+    fine = parallel(affinity, reading, d_k=same_keys)
     layer = MultiGrainedCoAttention((D_1, D_2), coarse, fine)
     output, weights = layer(*features, *masks)
     coarse_output, coarse_weights = coarse(*features, *masks)

@@ -41,7 +41,7 @@ def parallel_by_hand(layer, features, mask_1=None, mask_2=None, act="tanh"):
         A = definition.affinity_bilinear(*keys, layer.W_A.tolist(), act)
     else:
         A = definition.affinity_concat(*keys, layer.w_A.tolist())
-    if layer.scores == "max":
+    if layer.reading == "max":
         scores = definition.scores_max(A, mask_1, mask_2)
     else:
         parameters = {name: getattr(layer, name).tolist() for name in ("W_1", "W_2", "w_1", "w_2")}
@@ -52,13 +52,13 @@ def parallel_by_hand(layer, features, mask_1=None, mask_2=None, act="tanh"):
 
 
 @pytest.mark.agrees("features.ParallelCoAttention", "definitions.features.parallel")
-@pytest.mark.parametrize(("affinity", "scores"), FORMS)
+@pytest.mark.parametrize(("affinity", "reading"), FORMS)
 @given(seed=seeds)
 @settings(max_examples=8)
-def test_parallel_agrees_with_its_definition_in_loops(affinity, scores, seed):
+def test_parallel_agrees_with_its_definition_in_loops(affinity, reading, seed):
     generator, features, masks = draw(seed)
     d_k = same_keys if affinity == "concat" else D_K
-    layer = ParallelCoAttention((D_1, D_2), affinity, scores, d_w=D_W, d_k=d_k, d_v=D_V).double()
+    layer = ParallelCoAttention((D_1, D_2), affinity, reading, d_w=D_W, d_k=d_k, d_v=D_V).double()
     shaken(layer, generator)
     for given_masks in ((None, None), masks):
         output, weights = layer(*features, *given_masks)
@@ -130,12 +130,12 @@ def test_without_affinity_both_sides_attend_without_a_query():
 
 
 @pytest.mark.proves("P4.11")
-@pytest.mark.parametrize("scores", ["projected", "max"])
-def test_exchanging_inputs_and_parameters_exchanges_the_outputs(scores):
+@pytest.mark.parametrize("reading", ["projected", "max"])
+def test_exchanging_inputs_and_parameters_exchanges_the_outputs(reading):
     _, (first, second), (mask_1, mask_2) = draw(seed=3)
-    layer, exchanged = parallel(scores=scores), parallel(scores=scores, d_f=(D_2, D_1))
+    layer, exchanged = parallel(reading=reading), parallel(reading=reading, d_f=(D_2, D_1))
     exchanged.W_A.data = layer.W_A.data.T
-    if scores == "projected":
+    if reading == "projected":
         for name, other in (("W_1", "W_2"), ("W_2", "W_1"), ("w_1", "w_2"), ("w_2", "w_1")):
             getattr(exchanged, name).data = getattr(layer, other).data
     output, weights = layer(first, second, mask_1, mask_2)
@@ -146,10 +146,10 @@ def test_exchanging_inputs_and_parameters_exchanges_the_outputs(scores):
 
 
 @pytest.mark.proves("P4.12")
-@pytest.mark.parametrize(("affinity", "scores"), FORMS)
-def test_permuting_input_2_keeps_side_1_and_permutes_side_2(affinity, scores):
+@pytest.mark.parametrize(("affinity", "reading"), FORMS)
+def test_permuting_input_2_keeps_side_1_and_permutes_side_2(affinity, reading):
     _, (first, second), _ = draw()
-    layer = parallel(affinity, scores, d_k=same_keys)
+    layer = parallel(affinity, reading, d_k=same_keys)
     output, weights = layer(first, second)
     order = torch.tensor([6, 1, 0, 3, 5, 2, 4])
     permuted, permuted_weights = layer(first, second[order])
@@ -202,10 +202,10 @@ def affinity_gradients(layer, first, second, side):
 @pytest.mark.proves("P4.14")
 def test_the_gradient_of_a_maximum_goes_to_one_entry_a_row_or_column():
     _, (first, second), _ = draw()
-    layer = parallel(scores="max")
+    layer = parallel(reading="max")
     by_row = affinity_gradients(layer, first, second, "a_1") != 0
     assert by_row.sum(1).tolist() == [1] * N_1
-    by_column = affinity_gradients(parallel(scores="max"), first, second, "a_2") != 0
+    by_column = affinity_gradients(parallel(reading="max"), first, second, "a_2") != 0
     assert by_column.sum(0).tolist() == [1] * N_2
 
 
@@ -213,14 +213,14 @@ def test_the_gradient_of_a_maximum_goes_to_one_entry_a_row_or_column():
 def test_of_equal_affinities_one_takes_the_whole_gradient():
     _, (first, second), _ = draw()
     second = second[:1].repeat(N_2, 1)  # every row of A is constant
-    gradient = affinity_gradients(parallel(scores="max"), first, second, "a_1")
+    gradient = affinity_gradients(parallel(reading="max"), first, second, "a_1")
     assert (gradient != 0).sum(1).tolist() == [1] * N_1
 
 
 @pytest.mark.proves("P4.14")
 def test_padding_never_wins_the_maximum():
     _, (first, second), _ = draw()
-    layer = parallel(scores="max")
+    layer = parallel(reading="max")
     first, second = -first.abs(), second.abs()
     layer.W_A.data = layer.W_A.data.abs()  # every affinity is below 0, that of a padding 0 is 0
     wanted, wanted_weights = layer(first, second)
@@ -233,7 +233,7 @@ def test_padding_never_wins_the_maximum():
 def test_without_partners_every_feature_counts_alike_under_the_maximum():
     _, (first, second), _ = draw()
     mask_2 = torch.zeros(N_2, dtype=torch.bool)
-    output, weights = parallel(scores="max")(first, second, mask_2=mask_2)
+    output, weights = parallel(reading="max")(first, second, mask_2=mask_2)
     assert_close(weights["a_1"], torch.full((N_1,), 1 / N_1, dtype=torch.float64))
     assert (output[D_1:] == 0).all()
 
@@ -257,7 +257,7 @@ def test_additive_scores_are_not_a_special_case_of_projected_ones():
     ("call", "sentence"),
     [
         (lambda: ParallelCoAttention((5, 2), "dot"), "affinity must be one of bilinear, concat"),
-        (lambda: ParallelCoAttention((5, 2), scores="min"), "scores must be one of projected, max"),
+        (lambda: ParallelCoAttention((5, 2), reading="min"), "reading must be one of projected"),
         (lambda: ParallelCoAttention((5, 2), combine="sum"), "combine must be one of concat, add"),
         (lambda: ParallelCoAttention((5, 2), act="tan"), "act must be one of tanh"),
         (lambda: ParallelCoAttention((5, 2), "concat"), "but are 5 and 2 wide. Give d_k"),

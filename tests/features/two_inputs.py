@@ -52,9 +52,9 @@ def interactive(d_1=D_1, d_2=D_2, **options):
 
 
 AFFINITIES = ("bilinear", "concat")
-FORMS = [(affinity, scores) for affinity in AFFINITIES for scores in ("projected", "max")]
+FORMS = [(affinity, reading) for affinity in AFFINITIES for reading in ("projected", "max")]
 
 
-def parallel(affinity="bilinear", scores="projected", d_f=(D_1, D_2), **options):
+def parallel(affinity="bilinear", reading="projected", d_f=(D_1, D_2), **options):
     torch.manual_seed(0)
-    return ParallelCoAttention(d_f, affinity, scores, d_w=D_W, **options).double()
+    return ParallelCoAttention(d_f, affinity, reading, d_w=D_W, **options).double()

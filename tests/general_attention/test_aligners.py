@@ -7,19 +7,8 @@ import torch
 from attn_course.definitions import alignment as align_definition
 from attn_course.definitions import scoring as score_definition
 from attn_course.general_attention import Attention
-from tests.general_attention.random_layers import (
-    D_F,
-    D_K,
-    D_W,
-    MASK,
-    B,
-    N,
-    Q,
-    assert_close,
-    fresh,
-    numbers,
-    tensor,
-)
+from tests.general_attention.sizes import D_F, D_K, D_W, MASK, B, N, Q
+from tests.random_layers import assert_close, fresh, numbers, tensor
 
 
 def scores_by_loops(layer, features, queries):

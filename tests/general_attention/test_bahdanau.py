@@ -14,8 +14,8 @@ from attn_course.alignment import window_mask
 from attn_course.definitions import general_attention as definition
 from attn_course.definitions.scoring import times
 from attn_course.general_attention import BahdanauSeq2Seq, GatedUpdate
-from tests.general_attention import random_layers
-from tests.general_attention.random_layers import numbers, words
+from tests import random_layers
+from tests.random_layers import numbers, words
 
 fresh = partial(random_layers.fresh, std=0.4)
 

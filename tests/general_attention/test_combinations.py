@@ -8,8 +8,9 @@ import torch
 from attn_course.general_attention import Attention
 from attn_course.general_attention.choices import ALIGNS, DIMENSIONS, MULTIPLICITIES, QUERIES
 from attn_course.general_attention.combinations import RULES
-from attn_course.learned_scores import SCORES
-from tests.general_attention.random_layers import D_F, D_K, D_Q, MASK, B, N, Q, tensor
+from attn_course.learned_scores import SCORE_NAMES
+from tests.general_attention.sizes import D_F, D_K, D_Q, MASK, B, N, Q
+from tests.random_layers import tensor
 
 MANY = {
     "singular": {},
@@ -23,7 +24,7 @@ MANY = {
 
 def combinations():
     for score, align, dimension, query, many in product(
-        SCORES, ALIGNS, DIMENSIONS, QUERIES, MANY.values()
+        SCORE_NAMES, ALIGNS, DIMENSIONS, QUERIES, MANY.values()
     ):
         yield dict(score=score, align=align, dimension=dimension, query=query) | many
 
@@ -59,7 +60,7 @@ def test_every_combination_works_or_says_what_does():
     assert len(works) > 250
     # Each score, alignment, dimension, type of query and multiplicity is good for something.
     for axis, choices in dict(
-        score=SCORES, align=ALIGNS, dimension=DIMENSIONS, query=QUERIES
+        score=SCORE_NAMES, align=ALIGNS, dimension=DIMENSIONS, query=QUERIES
     ).items():
         assert {c[axis] for c in works} == set(choices)
     assert made == set(MULTIPLICITIES)

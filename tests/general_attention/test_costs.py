@@ -8,7 +8,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from attn_course.general_attention import Attention
-from tests.general_attention.random_layers import D_F, D_K, D_Q, D_V, D_W, N, Q
+from tests.general_attention.sizes import D_F, D_K, D_Q, D_V, D_W, N, Q
 
 
 def mv_flops(matrix_shape, vector_shape, *_args, **_kwargs):

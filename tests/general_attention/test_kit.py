@@ -16,23 +16,9 @@ from attn_course.definitions import dimensionality as multi_definition
 from attn_course.definitions import queries as query_definition
 from attn_course.definitions import scoring as score_definition
 from attn_course.general_attention import Attention
-from attn_course.learned_scores import SCORES
-from tests.general_attention.random_layers import (
-    D_F,
-    D_K,
-    D_Q,
-    D_V,
-    D_W,
-    MASK,
-    B,
-    N,
-    Q,
-    assert_close,
-    fresh,
-    numbers,
-    seeds,
-    tensor,
-)
+from attn_course.learned_scores import SCORE_NAMES
+from tests.general_attention.sizes import D_F, D_K, D_Q, D_V, D_W, MASK, B, N, Q
+from tests.random_layers import assert_close, fresh, numbers, seeds, tensor
 
 # --- the definitions in loops ------------------------------------------------------------------
 
@@ -47,7 +33,7 @@ def projected(layer, features, mask):
 
 
 @pytest.mark.agrees("general_attention.Attention", "definitions.attention.attend")
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", SCORE_NAMES)
 @settings(max_examples=5)
 @given(seed=seeds)
 def test_any_score_with_basic_queries_agrees_with_loops(score, seed):
@@ -180,7 +166,7 @@ def test_heads_and_hops_refine_the_features_layer_after_layer():
         context, a = one(refined, mask=MASK[:, None])
         norm = layer.norms[hop]
         refined = nn.functional.layer_norm(refined + context, (D_F,), norm.weight, norm.bias)
-        real = MASK[:, None, :, None].expand_as(a)  # what padding asks is nobody's business
+        real = MASK[:, None, :, None].expand_as(a)  # weights of padded queries do not matter
         torch.testing.assert_close(weights[hop][real], a[real])
     torch.testing.assert_close(contexts[MASK], refined[MASK])
 

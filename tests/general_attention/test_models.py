@@ -6,7 +6,7 @@ import pytest
 
 import attn_course
 from attn_course.general_attention import MODELS, Attention, find_models
-from tests.general_attention.random_layers import D_F
+from tests.general_attention.sizes import D_F
 
 
 @pytest.mark.parametrize(

@@ -1,39 +1,37 @@
-"""The Transformer: PyTorch's own layers, the positions in loops, and properties P9.4–P9.8."""
+"""The Transformer: PyTorch's own stacks, and properties P9.4–P9.8."""
 
 import math
-from functools import partial
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import nn
 from torch.func import functional_call
-from torch.utils.flop_counter import FlopCounterMode
 
 from attn_course.alignment import causal_mask
-from attn_course.definitions import general_attention as definition
+from attn_course.definitions import positions as definition
 from attn_course.general_attention import (
-    DecoderLayer,
-    EncoderLayer,
     Transformer,
     learning_rate,
-    sinusoidal_positions,
 )
-from tests.general_attention import random_layers
-from tests.general_attention.random_layers import tensor, words
+from tests.general_attention.pytorch_layers import (
+    D_FF,
+    HEADS,
+    LAYERS,
+    NORMS,
+    SOURCE_MASK,
+    TARGET_MASK,
+    B,
+    D,
+    M,
+    N,
+    fresh,
+    their_decoder_layer,
+    their_encoder_layer,
+)
+from tests.random_layers import words
 
-fresh = partial(random_layers.fresh, std=0.5)
-
-B, N, M, D, HEADS, D_FF, LAYERS = 2, 7, 5, 12, 3, 13, 2
 SOURCE_WORDS, TARGET_WORDS = 17, 19
-NORMS = ("post", "pre")
-
-SOURCE_MASK = torch.tensor([[True] * 7, [True] * 4 + [False] * 3])
-TARGET_MASK = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
-
-
 SOURCE = words(B, N, vocabulary=SOURCE_WORDS)
 TARGET = words(B, M, vocabulary=TARGET_WORDS, seed=1)
 
@@ -43,86 +41,7 @@ def make(norm="post", seed=0, **changes):
     return fresh(Transformer(SOURCE_WORDS, TARGET_WORDS, **sizes), seed)
 
 
-# --- PyTorch's own layers ----------------------------------------------------------------------
-
-
-@torch.no_grad()
-def copy_attention(ours, theirs):
-    theirs.in_proj_weight.copy_(torch.cat([m.weight for m in (ours.W_q, ours.W_K, ours.W_V)]))
-    theirs.in_proj_bias.copy_(torch.cat([m.bias for m in (ours.W_q, ours.W_K, ours.W_V)]))
-    theirs.out_proj.load_state_dict(ours.W_O.state_dict())
-
-
-def copy_rest(ours, theirs, norms):
-    theirs.linear1.load_state_dict(ours.feed_forward[0].state_dict())
-    theirs.linear2.load_state_dict(ours.feed_forward[2].state_dict())
-    for mine, their in zip(norms, (theirs.norm1, theirs.norm2, theirs.norm3), strict=True):
-        their.load_state_dict(mine.normalise.state_dict())
-
-
-def their_encoder_layer(ours, norm):
-    theirs = nn.TransformerEncoderLayer(
-        D, HEADS, D_FF, dropout=0.0, batch_first=True, norm_first=norm == "pre"
-    ).double()
-    theirs.norm3 = theirs.norm1  # an encoder has two: the third is only there for `copy_rest`
-    copy_attention(ours.attention, theirs.self_attn)
-    norms = (ours.around_attention, ours.around_feed_forward, ours.around_attention)
-    copy_rest(ours, theirs, norms)
-    return theirs
-
-
-def their_decoder_layer(ours, norm):
-    theirs = nn.TransformerDecoderLayer(
-        D, HEADS, D_FF, dropout=0.0, batch_first=True, norm_first=norm == "pre"
-    ).double()
-    copy_attention(ours.attention, theirs.self_attn)
-    copy_attention(ours.cross_attention, theirs.multihead_attn)
-    around = (ours.around_attention, ours.around_cross_attention, ours.around_feed_forward)
-    copy_rest(ours, theirs, around)
-    return theirs
-
-
-@pytest.mark.agrees("general_attention.EncoderLayer", "PyTorch")
-@pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("need_weights", [True, False])
-@pytest.mark.parametrize("masks", ["none", "padding", "causal", "both"])
-def test_an_encoder_layer_is_pytorch_own(norm, need_weights, masks):
-    ours = fresh(EncoderLayer(D, HEADS, D_FF, norm))
-    theirs = their_encoder_layer(ours, norm)
-    x = tensor(B, N, D)
-    padding, causal = SOURCE_MASK[:, None, :], causal_mask(N, like=x)
-    mask = {"none": None, "padding": padding, "causal": causal, "both": padding & causal}[masks]
-    features, weights = ours(x, mask, need_weights)
-    # PyTorch's masks have the other polarity: True means "leave out".
-    wanted = theirs(
-        x,
-        src_mask=~causal if masks in ("causal", "both") else None,
-        src_key_padding_mask=~SOURCE_MASK if masks in ("padding", "both") else None,
-    )
-    torch.testing.assert_close(features, wanted)
-    assert (weights is not None) == need_weights
-
-
-@pytest.mark.agrees("general_attention.DecoderLayer", "PyTorch")
-@pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("need_weights", [True, False])
-def test_a_decoder_layer_is_pytorch_own(norm, need_weights):
-    ours = fresh(DecoderLayer(D, HEADS, D_FF, norm))
-    theirs = their_decoder_layer(ours, norm)
-    x, memory = tensor(B, M, D), tensor(B, N, D, seed=1)
-    causal = causal_mask(M, like=x)
-    features, weights = ours(
-        x, memory, causal & TARGET_MASK[:, None, :], SOURCE_MASK[:, None, :], need_weights
-    )
-    wanted = theirs(
-        x,
-        memory,
-        tgt_mask=~causal,
-        tgt_key_padding_mask=~TARGET_MASK,
-        memory_key_padding_mask=~SOURCE_MASK,
-    )
-    torch.testing.assert_close(features, wanted)
-    assert all((w is not None) == need_weights for w in weights.values())
+# --- PyTorch's own stacks ----------------------------------------------------------------------
 
 
 @pytest.mark.agrees("general_attention.Transformer", "PyTorch")
@@ -153,52 +72,6 @@ def test_the_whole_model_is_pytorch_stacks_on_words_and_positions(norm):
     without, none = ours(SOURCE, TARGET, SOURCE_MASK, need_weights=False)
     torch.testing.assert_close(without, wanted)
     assert none is None
-
-
-# --- positions ---------------------------------------------------------------------------------
-
-
-@pytest.mark.agrees(
-    "general_attention.sinusoidal_positions",
-    "definitions.general_attention.sinusoidal_position",
-)
-@settings(max_examples=20)
-@given(pos=st.integers(0, 10_000), half=st.integers(1, 7))
-def test_positions_agree_with_their_definition_in_loops(pos, half):
-    ours = sinusoidal_positions(torch.tensor([[pos, 3]]), 2 * half, torch.float64)
-    assert ours.shape == (1, 2, 2 * half)
-    np.testing.assert_allclose(ours[0, 0], definition.sinusoidal_position(pos, 2 * half), atol=1e-9)
-    np.testing.assert_allclose(ours[0, 1], definition.sinusoidal_position(3, 2 * half), atol=1e-9)
-
-
-@pytest.mark.proves("P9.6")
-@settings(max_examples=20)
-@given(pos=st.integers(0, 500), delta=st.integers(-500, 500))
-def test_a_shift_of_positions_is_a_rotation_that_does_not_depend_on_where(pos, delta):
-    if pos + delta < 0:
-        delta = -delta
-    here = sinusoidal_positions(torch.tensor([pos]), D, torch.float64)[0]
-    there = sinusoidal_positions(torch.tensor([pos + delta]), D, torch.float64)[0]
-    for i in range(D // 2):
-        angle = delta / 10000 ** (2 * i / D)
-        cos, sin = math.cos(angle), math.sin(angle)
-        rotation = torch.tensor([[cos, sin], [-sin, cos]], dtype=torch.float64)
-        pair = slice(2 * i, 2 * i + 2)
-        torch.testing.assert_close(there[pair], rotation @ here[pair], atol=1e-9, rtol=0)
-
-
-def test_distances_of_positions_depend_on_the_shift_alone_and_every_position_is_as_long():
-    waves = sinusoidal_positions(50, D, torch.float64)
-    similar = waves @ waves.mT
-    for delta in range(50):
-        diagonal = similar.diagonal(delta)
-        torch.testing.assert_close(diagonal, diagonal[:1].expand_as(diagonal))
-    torch.testing.assert_close(similar.diagonal()[0].item(), D / 2)
-
-
-def test_an_odd_width_has_no_pairs():
-    with pytest.raises(ValueError, match="d must be even, as sines and cosines come in pairs"):
-        sinusoidal_positions(3, 5)
 
 
 # --- properties --------------------------------------------------------------------------------
@@ -306,20 +179,6 @@ def test_padding_the_source_changes_nothing(norm, side):
         torch.testing.assert_close(logits, wanted)
 
 
-@pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("need_weights", [True, False])
-def test_broken_features_behind_the_mask_reach_nobody_else(norm, need_weights):
-    encoder = fresh(EncoderLayer(D, HEADS, D_FF, norm))
-    decoder = fresh(DecoderLayer(D, HEADS, D_FF, norm))
-    features, x, mask = tensor(B, N, D), tensor(B, M, D, seed=1), SOURCE_MASK[:, None, :]
-    broken = features.masked_fill(~SOURCE_MASK[..., None], torch.nan)
-    wanted, _ = encoder(features, mask, need_weights)
-    refined, _ = encoder(broken, mask, need_weights)
-    torch.testing.assert_close(refined[SOURCE_MASK], wanted[SOURCE_MASK])
-    wanted, _ = decoder(x, features, None, mask, need_weights)
-    torch.testing.assert_close(decoder(x, broken, None, mask, need_weights)[0], wanted)
-
-
 def test_a_source_of_no_words_is_finite_and_gets_no_weight():
     model = make()
     mask = SOURCE_MASK.clone()
@@ -399,16 +258,6 @@ def test_gradients_are_right(norm, need_weights):
 
     inputs = [parameters[name].clone().requires_grad_() for name in picked]
     assert torch.autograd.gradcheck(run, inputs, fast_mode=True)
-
-
-def test_a_layer_has_twelve_d_squared_parameters_and_the_flops_of_the_formula():
-    d, n = 24, 7
-    layer = EncoderLayer(d, HEADS, d_ff=4 * d)
-    matrices = [p for p in layer.parameters() if p.ndim == 2]
-    assert sum(p.numel() for p in matrices) == 12 * d**2
-    with FlopCounterMode(display=False) as counter:
-        layer(torch.ones(1, n, d))
-    assert counter.get_total_flops() == 24 * n * d**2 + 4 * n**2 * d
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])

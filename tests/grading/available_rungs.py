@@ -50,7 +50,7 @@ def run_as_nobody(program: str) -> subprocess.CompletedProcess:
 
 
 def _with_an_open_way_to_python() -> list[str]:
-    """Return a command that opens root's home, where the interpreter may lie, in its own mounts."""
+    """Return a command that opens root's home, where the interpreter may be, in its own mounts."""
     # Not `Path.home()`: HOME may be set to another folder.
     home, inside = Path(pwd.getpwuid(os.getuid()).pw_dir), Path(sys.base_prefix)
     if home not in inside.parents:

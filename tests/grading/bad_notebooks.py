@@ -96,7 +96,7 @@ def device_link(path):
     path.symlink_to("/dev/zero")
 
 
-# What must stand in the sentence about each.
+# What the sentence about each must contain.
 SENTENCES = {
     not_json: "is JSON, and this text is not",
     cut_off: "breaks off before its end",
@@ -109,7 +109,7 @@ SENTENCES = {
     empty: "is empty",
     large_outputs: "has 200 MB, and 64 MB are read at most: clear all outputs",
     many_cells: "has 100000 cells",
-    many_items: "holds more than 4000000 items",
+    many_items: "contains more than 4000000 items",
     much_code: "characters of code",
     deep: "nested too deeply",
     broken_cell: "Cell 1 of",

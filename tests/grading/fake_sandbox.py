@@ -59,7 +59,7 @@ class FakeSandbox:
         assert not self.closed
 
     def hand_over(self):
-        raise AssertionError("nobody forks here")
+        raise AssertionError("this sandbox does not fork")
 
     def close(self):
         self.closed = True

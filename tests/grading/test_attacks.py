@@ -24,7 +24,7 @@ from tests.grading.attacks.assault import (
     harm_with_a_wall_away,
     notebook,
 )
-from tests.grading.attacks.trusting import trusting_reader
+from tests.grading.attacks.trusting_reader import trusting_reader
 from tests.grading.available_rungs import DEMANDED, SANDBOXES, run_as_nobody, rung_or_skip
 from tests.grading.in_a_sandbox import cells
 

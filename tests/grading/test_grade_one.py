@@ -461,7 +461,7 @@ OLD_RECORD = """
              {"label": "many rows", "points": 2, "status": "failed"}],
   "id": "88.row_weights", "kind": "function", "max_points": 3, "mistake": "one_sum_for_all",
   "mistake_message": "You took the sum of everything: each row has a sum of its own.",
-  "notes": ["In “many rows”: 35 of 35 numbers differ, at most by 0.155.",
+  "notes": ["In “many rows”: 35 of 35 numbers differ, by at most 0.155.",
             "The input, not shown here: scores of shape (5, 7)."],
   "points": 1, "section": "Rows", "title": "Weights in rows", "verdict": "failed"},
  {"groups": [{"label": "a few numbers", "points": 2, "status": "error"}],

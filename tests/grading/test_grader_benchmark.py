@@ -5,10 +5,10 @@ import json
 import pytest
 
 from attn_course.practice.results import Verdict
-from benchmarks.grader import handed_in
+from benchmarks.grader import learners
 from benchmarks.grader.__main__ import Line
 from benchmarks.grader.assignment import PIECES, SETUP, SIZES, chapter, source_of_test
-from benchmarks.grader.ours import Run
+from benchmarks.grader.our_grader import Run
 
 SOURCES = {"right": (1, 1), "wrong": (0, 0), "stub": (0, 0)}
 
@@ -19,7 +19,7 @@ def test_ours_and_the_tests_for_the_peers_judge_alike(piece, kind):
     space = {}
     exec(f"{SETUP}\n{getattr(piece, kind)}", space)
     exercise = chapter.exercises[piece.name]
-    ours = exercise.check(exercise.local(space[piece.name]), handed_in.SEED)
+    ours = exercise.check(exercise.local(space[piece.name]), learners.SEED)
     passed = [group.verdict is Verdict.PASSED for group in ours.groups]
     assert passed == [raises_nothing(source_of_test(piece, n, 7), space) for n in SIZES.values()]
     assert tuple(passed) == SOURCES[kind]
@@ -42,27 +42,27 @@ def test_there_are_eight_exercises_and_one_is_a_torch_module():
 def test_a_class_has_right_and_wrong_and_unfinished_notebooks():
     right = [piece.right for piece in PIECES]
     counts = [
-        sum(answer == piece for answer, piece in zip(handed_in.answers(n), right, strict=True))
-        for n in range(handed_in.PERIOD)
+        sum(answer == piece for answer, piece in zip(learners.answers(n), right, strict=True))
+        for n in range(learners.PERIOD)
     ]
     assert counts == [8, 8, 7, 5, 4]
 
 
 def test_every_grader_gets_the_same_answers(tmp_path):
-    count = handed_in.PERIOD
-    handed_in.for_ours(tmp_path / "ours", count)
-    handed_in.for_nbgrader(tmp_path / "nbgrader", count)
-    handed_in.for_otter(tmp_path / "otter", count)
+    count = learners.PERIOD
+    learners.for_ours(tmp_path / "ours", count)
+    learners.for_nbgrader(tmp_path / "nbgrader", count)
+    learners.for_otter(tmp_path / "otter", count)
     for number in range(count):
-        name = handed_in.learner(number)
+        name = learners.learner(number)
         files = [
-            tmp_path / "ours" / name / handed_in.FILE,
+            tmp_path / "ours" / name / learners.FILE,
             tmp_path / "nbgrader" / "submitted" / name / "ps" / "ps.ipynb",
             tmp_path / "otter" / f"{name}.ipynb",
         ]
         for file in files:
             sources = [cell["source"] for cell in json.loads(file.read_text())["cells"]]
-            assert set(handed_in.answers(number)) <= set(sources)
+            assert set(learners.answers(number)) <= set(sources)
     assert len(list((tmp_path / "otter" / "tests").iterdir())) == len(PIECES)
 
 

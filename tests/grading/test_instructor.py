@@ -144,7 +144,8 @@ def test_what_we_count_ourselves_is_still_told(tmp_path):
     (tmp_path / "more.py").write_text(MORE_STEPS)
     program = "def train_step(weights, *a):\n    return weights"
     record = graded(with_own_checks(CHAPTERS, tmp_path), squares=REMEMBERS, train_step=program)
-    assert record["train_step"].notes[0].startswith("In “one step”: 3 of 3 numbers differ, at most")
+    said = record["train_step"].notes[0]
+    assert said.startswith("In “one step”: 3 of 3 numbers differ, by at most")
 
 
 def test_a_public_group_that_is_asked_after_a_private_one_tells_no_more(tmp_path):

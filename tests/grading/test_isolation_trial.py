@@ -140,7 +140,7 @@ def test_other_files_can_be_seen_just_where_the_line_says_so(letter, tmp_path):
     secret.write_text("a secret")
     for folder in (tmp_path, *tmp_path.parents):
         if os.stat(folder).st_uid == os.geteuid() and "pytest" in str(folder):
-            os.chmod(folder, 0o755)  # only the sandbox shall stand in the way
+            os.chmod(folder, 0o755)  # only the sandbox may prevent it
     with Sandbox(rung, Limits(), is_warm=False) as sandbox:
         seen = value_of(sandbox, LOOKS, str(secret), str(tmp_path))
     assert seen == ([] if rung.has_bubblewrap else ["stat", "chdir"])

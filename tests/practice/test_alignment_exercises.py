@@ -1,6 +1,6 @@
 """What is special to the exercises of chapter 3; what holds for all is in `tests/course`."""
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ from attn_course.alignment import softmax
 from attn_course.practice.exercises import chapters, compiled
 from attn_course.practice.exercises.alignment.train_hard import the_six_words
 from attn_course.practice.results import Verdict
+from tests.practice import drawn_cases
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "solutions" / "03_alignment.md"
@@ -22,13 +23,8 @@ HANDED_OUT = {
 }
 
 
-def reference(name):
-    return chapter.exercises[name].reference
-
-
-def drawn(name, seed):
-    rng = np.random.default_rng(seed)
-    return [case for group in chapter.exercises[name].groups for case in group.generate(rng)]
+reference = partial(drawn_cases.reference, chapter)
+drawn = partial(drawn_cases.drawn, chapter)
 
 
 # The examples that the tasks work out by hand, with the numbers printed there.

@@ -52,7 +52,7 @@ def test_numbers_that_differ_more_than_single_precision_are_told(factor):
 def test_how_many_numbers_differ_and_by_how_much():
     got = ARRAY.copy()
     got[0, 1] += 0.5
-    assert told(got, ARRAY) == "1 of 6 numbers differ, at most by 0.5."
+    assert told(got, ARRAY) == "1 of 6 numbers differ, by at most 0.5."
 
 
 @pytest.mark.parametrize("shape", [(3, 2), (6,), (2, 3, 1), (1, 2, 3), (2, 1)])
@@ -69,8 +69,8 @@ def test_nan_and_infinity_are_reported_by_their_number():
 def test_an_infinity_that_is_wanted_must_be_there():
     wanted = np.array([0.0, -np.inf, 1.0])
     assert same(wanted.copy(), wanted)
-    assert "1 of 3 numbers differ, at most by 1." in told([1.0, -np.inf, 1.0], wanted)
-    assert "at most by inf" in told([0.0, 2.0, 1.0], wanted)
+    assert "1 of 3 numbers differ, by at most 1." in told([1.0, -np.inf, 1.0], wanted)
+    assert "by at most inf" in told([0.0, 2.0, 1.0], wanted)
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_the_place_leads_to_the_part_that_differs_with_its_numbers_marked(wanted
     assert found.got is at(got, path)
     assert found.wanted is at(wanted, path)
     assert np.argwhere(found.where).tolist() == [[1, 0]]
-    assert found.sentence.endswith("1 of 6 numbers differ, at most by 1.")
+    assert found.sentence.endswith("1 of 6 numbers differ, by at most 1.")
     assert difference(deepcopy(wanted), wanted) is None
 
 

@@ -24,6 +24,7 @@ from attn_course.practice.compare import difference
 from attn_course.practice.exercise import Case, Chapter, Solution
 from attn_course.practice.feedback import Feedback, aligned
 from attn_course.practice.pictures import pictures as heat_maps
+from attn_course.practice.printing import argument_lines
 from attn_course.practice.report import report_of
 from attn_course.practice.results import Difference, Failure, GroupResult, Result, Verdict
 from tests.practice.sample_exercises import (
@@ -229,7 +230,9 @@ def test_a_guess_is_called_one():
 
 def test_who_uses_earlier_answers_is_asked_whether_they_are_green():
     exercise = changed(row_weights, uses=("first_step", "second_step"))
-    question = "It uses your earlier answers (first_step, second_step): are they green?"
+    question = (
+        "If your answer uses earlier ones (first_step, second_step), check that they are green."
+    )
     feedback = {
         answer: checked(exercise, answer)
         for answer in (sums_over_the_columns, row_weights.reference, stub)
@@ -520,6 +523,25 @@ def test_a_tensor_among_the_arguments_is_called_so():
     assert "# a tensor of shape (2, 3)" in text
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(np.array(0), "0"), (np.int64(-12), "-12"), (np.array(True), "True"), (np.array(2.0), "2.0")],
+)
+def test_an_integer_among_the_arguments_is_shown_as_one(value, shown):
+    assert f"target = {shown}    # shape ()" in feedback_on(1.0, 2.0, {"target": value}).text()
+
+
+def test_rows_of_a_list_are_shown_alike_however_long_they_are():
+    rows = [np.array([5]), np.array([6, 3]), np.array([], dtype=int)]
+    assert argument_lines({"a": rows}) == ["a = [[5],\n     [6, 3],\n     []]"]
+    assert argument_lines({"a": rows[:1] * 2}) == ["a = [[5],\n     [5]]"]
+
+
+def test_an_integer_is_shown_as_one_if_an_integer_is_expected():
+    assert printed(np.array(3), np.array(4)) == ("    3", "    4")
+    assert printed(np.array(3), np.array(4.5)) == ("    3.0", "    4.5")
+
+
 def test_the_value_to_predict_is_not_given_away():
     feedback = practice.check("01.weight_count", 34)
     assert "yours:\n    34" in feedback.text()
@@ -580,7 +602,7 @@ def test_a_warning_in_the_learners_code_does_not_hide_the_message():
     def overflows(scores, scale=1.0):
         return np.exp(scores * 1e6) / np.exp(scores * 1e6).sum()
 
-    assert "numbers are NaN or infinite" in practice.check("01.row_weights", overflows).text()
+    assert "The number is NaN or infinite." in practice.check("01.row_weights", overflows).text()
 
 
 # The solution, after green

@@ -1,6 +1,6 @@
 """What is special to the exercises of chapter 1; what holds for all is in `tests/course`."""
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +10,7 @@ import torch
 from attn_course.practice.compare import same
 from attn_course.practice.exercises import chapters, compiled
 from attn_course.practice.results import Verdict
+from tests.practice import drawn_cases
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "solutions" / "01_nadaraya_watson.md"
@@ -24,13 +25,8 @@ WRONG_SCORES = (
 )
 
 
-def reference(name):
-    return chapter.exercises[name].reference
-
-
-def drawn(name, seed):
-    rng = np.random.default_rng(seed)
-    return [case for group in chapter.exercises[name].groups for case in group.generate(rng)]
+reference = partial(drawn_cases.reference, chapter)
+drawn = partial(drawn_cases.drawn, chapter)
 
 
 # The examples that the tasks work out by hand, with the numbers printed there.

@@ -143,6 +143,19 @@ def test_a_transposed_table_is_told():
     assert sentence == "Your answer is the right one with rows and columns exchanged."
 
 
+def test_a_vector_may_come_where_the_first_case_has_a_matrix():
+    """Such an array has no second axis to exchange, and no size along it to scale by."""
+
+    def for_vectors_alone(x):
+        assert x.ndim == 1
+        return np.cumsum(x) + 4
+
+    rng = np.random.default_rng(0)
+    cases = [Case(rng.normal(size=size)) for size in ((2, 3), (3,), (5,))]
+    exercise = exercise_of(lambda x: (x + 1) ** 2, cases)
+    assert said(exercise, for_vectors_alone) == ()
+
+
 def weights(scores):
     return np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
 
@@ -199,8 +212,10 @@ def test_only_batches_and_the_only_group_that_fails_are_told():
     )
     for wrong in (lambda x: x.sum(axis=0), lambda x: x[0] + x[1] + x[2]):  # it raises
         sentences = said(exercise, wrong)
-        assert "Without a batch your answer is right; with one it is not." in sentences
-        assert "All else is right; only this is not: group 2." in sentences
+        (told,) = (one for one in sentences if one.startswith("Without a batch"))
+        assert "Without a batch your answer is right; with one it is not." in told
+        assert "A batch adds its axes in front, so count axes from the end" in told
+        assert "Everything else is right. The only case that fails: group 2." in sentences
 
 
 def test_the_part_of_an_answer_is_named():
@@ -243,3 +258,109 @@ def test_the_parameters_that_were_loaded_are_kept_and_can_be_redone_by_hand():
     w, b = (float(failure.parameters[name]) for name in ("w", "b"))
     assert (w, b) == (round(w, 1), round(b, 1))
     assert np.allclose(failure.difference.got, w * np.asarray(failure.arguments["x"]) - b)
+
+
+def pairs(rows, columns):
+    return rows[:, None] + 2 * columns[None, :]
+
+
+PAIRS = exercise_of(
+    pairs,
+    [Case(*(np.random.default_rng(n).normal(size=size) for size in (n, n + 2))) for n in (2, 3, 5)],
+)
+IN_OTHER_PLACES = "Your answer has the right numbers, but in other places."
+
+
+def test_right_numbers_in_other_places_are_told_with_what_a_reshape_does():
+    def reshaped(rows, columns):
+        return pairs(rows, columns).T.reshape(len(rows), len(columns))
+
+    (sentence,) = said(PAIRS, reshaped)
+    assert sentence.startswith(IN_OTHER_PLACES)
+    assert "A reshape keeps the order in which numbers are read" in sentence
+
+
+def test_of_numbers_in_a_row_nothing_is_said_about_a_reshape():
+    exercise = exercise_of(
+        lambda x: x + 1, [Case(np.random.default_rng(n).normal(size=n)) for n in (3, 5)]
+    )
+    (sentence,) = said(exercise, lambda x: np.sort(x + 1))
+    assert sentence == IN_OTHER_PLACES
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda rows, columns: pairs(rows, columns).T,  # that has a sentence of its own
+        lambda rows, columns: pairs(rows, columns)[::-1],  # and so has that
+        lambda rows, columns: np.sort(pairs(rows, columns) + 0.1 * rows[:, None]),
+    ],
+    ids=["transposed", "in reverse", "other numbers"],
+)
+def test_numbers_are_not_said_to_be_in_other_places_where_it_is_not_so_or_more_is_known(answer):
+    assert not any(IN_OTHER_PLACES in one for one in said(PAIRS, answer))
+
+
+def test_few_different_numbers_in_other_places_say_nothing():
+    """Any permutation of ones and zeros has the right numbers, whatever the mistake."""
+    exercise = exercise_of(
+        lambda x: (x == x.max()).astype(float),
+        [Case(np.random.default_rng(n).normal(size=(2, n))) for n in (3, 5)],
+    )
+    assert not any(
+        IN_OTHER_PLACES in one for one in said(exercise, lambda x: (x == x.min()).astype(float))
+    )
+
+
+def scores_of(queries, keys, W):
+    return np.exp(queries @ W @ keys.T)
+
+
+def score_cases():
+    rng = np.random.default_rng(3)
+    return [Case(*(rng.normal(size=size) for size in ((2, d), (3, d), (d, d)))) for d in (2, 3, 5)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (
+            lambda q, k, W: scores_of(q, k, W / np.sqrt(q.shape[-1])),
+            "Your answer is the right one for `queries` / √(queries.shape[-1]).",
+        ),
+        (
+            lambda q, k, W: scores_of(q, k, W * np.sqrt(q.shape[-1])),
+            "Your answer is the right one for `queries` times √(queries.shape[-1]).",
+        ),
+    ],
+)
+def test_a_scale_by_the_root_of_a_size_is_seen_behind_a_function(answer, sentence):
+    assert sentence in said(exercise_of(scores_of, score_cases()), answer)
+
+
+def test_arguments_may_be_exchanged_where_some_cases_do_not_allow_it():
+    """With two widths the exchanged matrices do not fit, so both raise there."""
+    rng = np.random.default_rng(3)
+    exercise = exercise_of(
+        lambda x, W_1, W_2: np.exp(x @ W_1) @ W_2,
+        [
+            Case(*(rng.normal(size=size) for size in ((2, d), (d, m), (m, d))))
+            for d, m in ((2, 2), (3, 3), (2, 3))
+        ],
+    )
+    sentences = said(exercise, lambda x, W_1, W_2: np.exp(x @ W_2) @ W_1)
+    assert "Your answer is the right one with `W_1` and `W_2` exchanged." in sentences
+
+
+def test_an_answer_that_raises_where_the_exchange_is_possible_is_not_called_an_exchange():
+    rng = np.random.default_rng(3)
+    exercise = exercise_of(
+        lambda one, other: one - other**2, [Case(*rng.normal(size=(2, n))) for n in (3, 5, 7)]
+    )
+
+    def stops_at_seven(one, other):
+        if len(one) == 7:
+            raise ValueError(one.shape)
+        return other - one**2
+
+    assert not any("exchanged" in one for one in said(exercise, stops_at_seven))

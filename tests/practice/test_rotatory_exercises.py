@@ -1,6 +1,6 @@
 """What is special to the exercises of chapter 5b; what holds for all is in `tests/course`."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -9,18 +9,14 @@ from torch.nn import functional
 
 from attn_course.practice.exercises import chapters, compiled
 from attn_course.practice.results import Verdict
+from tests.practice import drawn_cases
 
 chapter = chapters()["05b"]
 SEEDS = range(20)
 
 
-def reference(name):
-    return chapter.exercises[name].reference
-
-
-def drawn(name, seed):
-    rng = np.random.default_rng(seed)
-    return [case for group in chapter.exercises[name].groups for case in group.generate(rng)]
+reference = partial(drawn_cases.reference, chapter)
+drawn = partial(drawn_cases.drawn, chapter)
 
 
 # The examples that the tasks work out by hand, with the numbers printed there.

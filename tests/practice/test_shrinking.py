@@ -85,9 +85,45 @@ def test_what_the_reference_can_not_digest_is_no_example():
             raise ValueError("too short")
         return x.sum()
 
+    lengths = []
+
+    def remembers(x):
+        lengths.append(len(x))
+        return x.sum() + 1
+
     exercise = exercise_of(at_least_three, [Case(np.arange(7.0))])
-    failure = failure_of(exercise, lambda x: x.sum() + 1)
+    failure = failure_of(exercise, remembers)
     assert len(failure.arguments["x"]) == 3
+    assert min(lengths) == 3  # an answer may never end on what the task rules out
+
+
+def right_number(x, target):
+    return np.take_along_axis(x, target[..., None], axis=-1)[..., 0]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [Case(np.arange(1.0, 6.0), np.array(0)), Case(np.ones((2, 3, 5)), np.ones((2, 3), dtype=int))],
+)
+def test_an_array_without_axes_stays_an_array(case):
+    """An answer may index it, as in `target[..., None]`, which a Python number does not allow."""
+    exercise = exercise_of(right_number, [case])
+    failure = failure_of(exercise, lambda x, target: right_number(x, target) + 1)
+    x, target = failure.arguments.values()
+    assert isinstance(target, np.ndarray)
+    assert x.shape == (*target.shape, int(target.max()) + 1)
+    assert x.ndim < 3
+
+
+def test_the_first_of_a_batch_is_an_array_even_where_it_is_one_number():
+    def scaled(x, factors):
+        return x * factors[..., None, None]
+
+    exercise = exercise_of(scaled, [Case(np.ones((2, 3, 5)), np.array([2.0, 3.0]))])
+    failure = failure_of(exercise, lambda x, factors: scaled(x, factors) + 1)
+    x, factors = failure.arguments.values()
+    assert isinstance(factors, np.ndarray)
+    assert (x.shape, factors.shape) == ((1, 1), ())
 
 
 def test_numbers_do_not_become_nan_on_the_way():
@@ -97,6 +133,19 @@ def test_numbers_do_not_become_nan_on_the_way():
     exercise = exercise_of(ratio, [Case(np.array([0.0, 0.0, 3.0, 5.0]))])
     failure = failure_of(exercise, lambda x: 2 * x / x.sum())
     assert np.isfinite(failure.difference.got).all()
+
+
+def test_an_example_on_which_the_answer_is_nearly_right_is_no_example():
+    """With one number x / (1 + eps) is 1 at a glance, though not to the last digit."""
+
+    def share(x):
+        return x / (np.abs(x).sum() + 1e-3)
+
+    exercise = exercise_of(share, [Case(np.array([3.0, 1.0, 4.0]))])
+    failure = failure_of(exercise, np.sign)
+    (x,) = failure.arguments.values()
+    assert len(x) == 2
+    assert np.abs(failure.difference.got - failure.difference.wanted).max() > 0.1
 
 
 def test_a_width_inside_a_module_becomes_smaller_too():

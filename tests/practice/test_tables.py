@@ -1,4 +1,4 @@
-"""The tables of a chapter: what there is to do, where one stands, what is missing."""
+"""The tables of a chapter: what there is to do, what is done, what is missing."""
 
 import ast
 import xml.etree.ElementTree as ElementTree

@@ -1,6 +1,6 @@
 """`attn-course watch`: it checks again whenever a notebook is saved, and goes on when it is green.
 
-Nobody sleeps here: what a learner does while it waits is done by the pause itself.
+No test sleeps: the pause itself does what a learner does while the program waits.
 """
 
 import json
@@ -146,11 +146,11 @@ def test_a_file_that_is_broken_for_a_moment_is_told_and_waited_for(watch, work):
         work.write_text("{")
         touch(work)
 
-    def mended():
+    def repaired():
         work.write_text(whole)
         touch(work)
 
-    _code, screens = watch(broken, work.unlink, mended)
+    _code, screens = watch(broken, work.unlink, repaired)
     assert "is not a notebook" in screens[1]
     assert "There is no file" in screens[2]
     assert "Exercise 1 of 4" in screens[3]

@@ -204,10 +204,10 @@ def test_an_answer_in_two_cells_is_put_right_only_when_agreed(chapter, notebook)
     assert "double-answer" in ids
 
 
-def test_a_cell_that_holds_another_answer_too_is_not_touched(chapter, notebook):
+def test_a_cell_with_another_answer_too_is_not_touched(chapter, notebook):
     answer(notebook, "double-answer", "def double(x): return 2 * x\ncount = 6")
     before = notebook.read_bytes()
-    with pytest.raises(WorkspaceProblem, match="holds double and also count"):
+    with pytest.raises(WorkspaceProblem, match="contains double and also count"):
         reset(chapter.exercises["double"], notebook, never)
     assert notebook.read_bytes() == before
 

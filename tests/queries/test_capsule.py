@@ -7,7 +7,8 @@ from torch import nn
 
 from attn_course.definitions import queries as definition
 from attn_course.queries import CapsuleAttention
-from tests.queries.random_layers import MASK, B, D, N, fresh, numbers, tensor
+from tests.queries.poolings import MASK, B, D, N
+from tests.random_layers import fresh, numbers, tensor
 
 
 @pytest.mark.agrees("queries.CapsuleAttention", "definitions.queries.capsule")

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from attn_course.queries import CapsuleAttention, MultiHopAttention, SelfAttention
-from tests.queries.random_layers import MASK, POOLINGS, B, D, N, fresh, tensor
+from tests.queries.poolings import MASK, POOLINGS, B, D, N
+from tests.random_layers import fresh, tensor
 
 LAYERS = {
     **{f"pooling_{form}": (make, lambda x: (x,)) for form, make in POOLINGS.items()},

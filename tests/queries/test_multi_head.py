@@ -13,9 +13,10 @@ from attn_course import alignment
 from attn_course.attention import attend
 from attn_course.definitions import queries as definition
 from attn_course.definitions import scoring as score_definition
-from attn_course.learned_scores import SCORES
+from attn_course.learned_scores import SCORE_NAMES
 from attn_course.queries import MultiHeadAttention
-from tests.queries.random_layers import MASK, B, D, N, fresh, tensor
+from tests.queries.poolings import MASK, B, D, N
+from tests.random_layers import fresh, tensor
 
 HEADS = dict(d_q=3, heads=2, d_k=5, d_v=7, d_head=11, d_head_v=13, d_out=17)
 
@@ -53,7 +54,7 @@ def test_the_reshaped_layer_agrees_with_a_loop_over_heads(seed):
         np.testing.assert_allclose(weights[b, :, i].detach(), a, atol=1e-12)
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", SCORE_NAMES)
 @pytest.mark.parametrize("align", [alignment.softmax, alignment.sparsemax])
 def test_any_score_and_any_alignment_can_be_used(score, align):
     layer, queries, keys, values = draw_heads(score=score, align=align)

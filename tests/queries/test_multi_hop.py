@@ -11,7 +11,8 @@ from attn_course.attention import attend
 from attn_course.definitions import queries as definition
 from attn_course.definitions import scoring as score_definition
 from attn_course.queries import MultiHopAttention, memory_hops
-from tests.queries.random_layers import B, D, N, fresh, numbers, tensor
+from tests.queries.poolings import B, D, N
+from tests.random_layers import fresh, numbers, tensor
 
 
 def hop_scores(modules, hops):

@@ -13,7 +13,8 @@ from attn_course.attention import attend
 from attn_course.definitions import queries as definition
 from attn_course.definitions import scoring as score_definition
 from attn_course.queries import SelfAttention, SelfAttentivePooling, refine
-from tests.queries.random_layers import D_W, MASK, POOLINGS, B, D, N, fresh, numbers, seeds, tensor
+from tests.queries.poolings import D_W, MASK, POOLINGS, B, D, N
+from tests.random_layers import fresh, numbers, seeds, tensor
 
 # --- pooling -----------------------------------------------------------------------------------
 

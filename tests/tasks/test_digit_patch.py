@@ -79,7 +79,7 @@ def test_reinforce_follows_the_gradient_of_the_expected_reward(with_baseline):
     model.baseline.fill_(rewards.mean())
     bias = torch.zeros(16, requires_grad=True)
     score = model.score
-    model.scores = lambda patches: score(patches[:, :1], patches) + bias
+    model.scores = lambda patches: score(patches) + bias
     with seeded(1):
         loss = reinforce(with_baseline)(model, many)
     (found,) = torch.autograd.grad(-loss, bias)
@@ -103,7 +103,7 @@ def test_arms_differ_in_alignment_and_scores_alone():
     }
     assert shapes["soft"] == shapes["hard"] == shapes["hard, no baseline"]
     assert {n for n in shapes["soft"] if n not in shapes["uniform"]} == {
-        f"score.of_keys.{n}" for n in ("w", "W", "b")
+        f"score.{n}" for n in ("w", "W", "b")
     }
 
 

@@ -85,6 +85,6 @@ def test_the_needed_task_is_lost_without_attention_and_the_other_is_not():
     assert scores["telling_word", "uniform"].score < 0.6
     assert scores["majority_among_fillers", "soft"].score > 0.97
     assert scores["majority_among_fillers", "uniform"].score > 0.97
-    # Right attention where nobody needs it.
+    # Right attention where the answer does not need it.
     found = scores["majority_among_fillers", "soft"]
     assert found.attention_score > found.uniform_score + 0.1

@@ -49,6 +49,8 @@ def test_arms_differ_in_the_score_alone():
     shared = {"output_model.weight", "output_model.bias"}
     assert names["dot"] == shared
     assert names["general"] - shared == {"attention.score.W"}
+    with_bias = {"attention.score.W", "attention.score.b"}
+    assert names["biased general"] - shared == names["activated general"] - shared == with_bias
     assert all(name.startswith("attention.score.") for name in names["additive"] - shared)
 
 
@@ -58,3 +60,23 @@ def test_a_uniform_score_gives_equal_weights():
         examples = task.examples("test", 3, task.rng("test"))
         _p, weights = task.arms["uniform"].build()(**examples.inputs)
     torch.testing.assert_close(weights, torch.full((3, 1, 8), 1 / 8))
+
+
+def test_a_bias_is_a_vector_or_a_number_and_nothing_else_is_added_to_general():
+    task = KeyLookupElsewhere()
+    sizes = {
+        arm: sum(p.numel() for p in task.arms[arm].build().parameters())
+        for arm in ("general", "biased general", "activated general")
+    }
+    assert sizes["biased general"] - sizes["general"] == task.d
+    assert sizes["activated general"] - sizes["general"] == 1
+
+
+def test_a_tanh_caps_the_weight_that_a_key_can_get():
+    task = KeyLookupElsewhere()
+    most = np.e**2 / (np.e**2 + task.n - 1)
+    trained = train(task, "activated general", steps=200)
+    with torch.no_grad():
+        _p, weights = trained.model(**task.held_out().inputs)
+    assert weights.max() < most
+    assert trained.test.attention_score > 0.3

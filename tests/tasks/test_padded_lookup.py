@@ -42,7 +42,7 @@ def test_padding_repeats_keys_of_the_example_under_values_of_any_kind():
         assert set(keys[i, length:].tolist()) <= set(keys[i, :length].tolist())
         asked = examples.inputs["query_inputs"][i, 0].argmax()
         misleading += bool((keys[i, length:] == asked).any())
-    assert misleading > 60  # otherwise nobody would miss the mask
+    assert misleading > 60  # otherwise the mask would not matter
 
 
 def test_zero_padding_is_zero():

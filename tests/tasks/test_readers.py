@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from attn_course.tasks import all_tasks, find_task, train
+from attn_course.tasks.apart_readers import ApartReader, apart_name
 from attn_course.tasks.readers import (
     MaxReader,
     MeanReader,
@@ -22,7 +23,7 @@ READERS = [
     pytest.param(task, comparison, id=f"{task.name}-{comparison.ablation}")
     for task in all_tasks().values()
     for comparison in task.comparisons
-    if " pooling" in comparison.ablation
+    if " pooling" in comparison.ablation or "pooled apart" in comparison.ablation
 ]
 
 
@@ -74,6 +75,46 @@ def test_every_token_hears_the_question(generator):
     torch.testing.assert_close(found[:, 2], alone[:, 0])
 
 
+def apart_reader(asked=0):
+    torch.manual_seed(1)
+    return ApartReader((D, D_Q), asked, OUT, 11)
+
+
+def test_a_reader_that_pools_inputs_apart_sees_one_fixed_vector_of_each(generator):
+    first = torch.randn(BATCH, N, D, generator=generator)
+    second = torch.randn(BATCH, Q, D_Q, generator=generator)
+    model = apart_reader()
+    found = model((Seen(first), Seen(second)))
+    assert found.shape == (BATCH, 1, OUT)
+    for row in range(BATCH):
+        hidden = [
+            of(tokens[row]) for of, tokens in zip(model.of_token, (first, second), strict=True)
+        ]
+        fixed = torch.cat([part for h in hidden for part in (h.mean(0), h.amax(0))])
+        torch.testing.assert_close(found[row, 0], model.output(fixed))
+
+
+def test_questions_join_after_the_inputs_are_pooled_apart(generator):
+    first = torch.randn(BATCH, N, D, generator=generator)
+    second = torch.randn(BATCH, N, D_Q, generator=generator)
+    questions = torch.randn(BATCH, Q, 3, generator=generator)
+    model = apart_reader(asked=3)
+    together = model((Seen(first), Seen(second, questions)))
+    assert together.shape == (BATCH, Q, OUT)
+    alone = model((Seen(first), Seen(second, questions[:, 2:3])))
+    torch.testing.assert_close(together[:, 2], alone[:, 0])
+    assert not torch.allclose(together[:, 1], together[:, 2])
+
+
+def test_padding_changes_nothing_for_inputs_that_are_pooled_apart(generator):
+    first = torch.randn(BATCH, N, D, generator=generator)
+    second = torch.randn(BATCH, N, D_Q, generator=generator)
+    there = (torch.arange(N) < 4).expand(BATCH, N)
+    model = apart_reader()
+    alone = model((Seen(first[:, :4]), Seen(second)))
+    torch.testing.assert_close(model((Seen(first, mask=there), Seen(second))), alone)
+
+
 @pytest.mark.parametrize("wanted", [1, 100, 4321])
 def test_the_width_is_the_smallest_with_as_many_parameters(wanted):
     def build(width):
@@ -109,6 +150,40 @@ def test_every_task_has_readers_of_both_poolings_and_sizes_or_says_why_not(task)
     wanted = {reader_name(pool, size) for pool in ("mean", "max") for size in (1, 4)}
     assert bool(task.no_readers) != (wanted <= rivals)
     assert task.claim.endswith((".", "beyond them"))
+
+
+@pytest.mark.parametrize("name", ["scene_question", "target_sentiment"])
+def test_where_one_input_asks_another_a_reader_also_pools_each_apart(name):
+    rivals = {comparison.ablation for comparison in find_task(name).comparisons}
+    assert {apart_name(1), apart_name(4)} <= rivals
+
+
+def test_a_reader_of_spelling_sees_beside_each_character_the_tag_of_its_word():
+    task = find_task("spelling")
+    inputs = task.examples("test", 20, task.rng("test")).inputs
+    seen = task.see(**inputs)
+    for row in range(20):
+        for at, (place, position, letter) in enumerate(inputs["characters"][row].tolist()):
+            token = seen.tokens[row, at]
+            assert token[place] == token[6 + position] == token[12 + letter] == 1
+            wanted = torch.zeros(task.tags)
+            if inputs["word_mask"][row, place]:
+                wanted[inputs["words"][row, place, 0]] = 1
+            torch.testing.assert_close(token[-task.tags :], wanted)
+
+
+def test_a_reader_of_embeddings_sees_each_set_at_entries_of_its_own():
+    task = find_task("uneven_embeddings")
+    inputs = task.examples("test", 5, task.rng("test")).inputs
+    seen = task.see(**inputs)
+    assert seen.tokens.shape == (5, 3, 12 + 16 + 20 + 3)
+    start = 0
+    for number, size in enumerate((12, 16, 20)):
+        own = seen.tokens[:, number, start : start + size]
+        torch.testing.assert_close(own, inputs[f"set_{number + 1}"])
+        assert torch.count_nonzero(seen.tokens[:, number]) == torch.count_nonzero(own) + 5
+        start += size
+    torch.testing.assert_close(seen.mask, inputs["known"])
 
 
 @pytest.mark.parametrize(("task", "comparison"), READERS)

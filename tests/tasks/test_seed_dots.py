@@ -9,10 +9,12 @@ from attn_course.tasks.seed_dots import (
     TEXT,
     WIDTH,
     WITHOUT_ATTENTION,
+    mean_of,
     rows_of,
     seed_dots,
     seed_table,
     variants,
+    verdict_of,
 )
 
 
@@ -69,3 +71,17 @@ def test_mixed_seeds_are_counted_in_the_table_and_not_averaged(rows):
     low, high = soft[2].split(" to ")
     assert float(low) < 0.9 < float(high)
     assert soft[3] == "2 of 5"
+
+
+def test_a_page_can_ask_for_a_mean_and_a_verdict(rows):
+    row = rows[0]
+    assert mean_of("bids", row.mechanism) == round(row.mechanism_mean, 3)
+    assert mean_of("bids", row.ablation) == round(row.ablation_mean, 3)
+    assert verdict_of("bids", row.mechanism, row.ablation) == row.verdict
+
+
+def test_what_is_not_stated_is_no_number():
+    with pytest.raises(KeyError, match="no variant 'magic' of bids"):
+        mean_of("bids", "magic")
+    with pytest.raises(KeyError, match="are not compared"):
+        verdict_of("bids", "reinforced", "magic")

@@ -127,7 +127,7 @@ def test_a_run_of_other_code_does_not_count(short, tmp_path, monkeypatch):
 
 def test_what_a_task_imports_is_what_its_figures_depend_on(monkeypatch):
     read = []
-    monkeypatch.setattr(tables, "fingerprint", lambda files, *words: read.extend(files))
+    monkeypatch.setattr(tables, "fingerprint", lambda files, *words, **_how: read.extend(files))
     tables.code_version.__wrapped__("attn_course.tasks.target_sentiment")
     names = {path.relative_to(STATED.parents[2]).as_posix() for path in read}
     assert "attn_course/features/rotatory.py" in names  # by way of the package's __init__
@@ -158,21 +158,21 @@ def test_a_figure_that_is_not_the_one_stated_for_its_seed_is_told():
     assert differences([row([0.87, 0.93], [0.49, 0.51])], stated) == []  # within the room
     (sentence,) = differences([row([0.84, 0.91], [0.49, 0.51])], stated)
     assert sentence == (
-        "a task, with / without: mechanism, seed 0: 0.840, but stated is 0.890 ± 0.045"
+        "a task, with / without: mechanism, seed 0: 0.840, but the table states 0.890 ± 0.045"
     )
     (sentence,) = differences([row([0.89, 0.91], [0.49, 0.56])], stated)
     assert "ablation, seed 1: 0.560" in sentence
     (sentence,) = differences([row([0.89], [0.49], attention=[0.7])], stated)
-    assert "attention 0.700, but stated is 0.800 ± 0.040" in sentence
+    assert "attention 0.700, but the table states 0.800 ± 0.040" in sentence
     (sentence,) = differences([row(task="new")], stated)
-    assert "no figure is stated" in sentence
+    assert "the table has no figure for it" in sentence
 
 
 def test_a_seed_is_held_against_its_own_figure():
     stated = {row().key: row([0.72, 0.98, 0.97], [0.1, 0.1, 0.1])}
     assert differences([row([0.72], [0.1])], stated) == []
     (sentence,) = differences([row([0.98], [0.1])], stated)
-    assert "seed 0: 0.980, but stated is 0.720 ± 0.180" in sentence
+    assert "seed 0: 0.980, but the table states 0.720 ± 0.180" in sentence
 
 
 MIXED = [0.12, 0.98, 0.2, 0.15, 0.11]
@@ -183,21 +183,21 @@ def test_where_some_seeds_are_solved_any_figure_between_them_will_do():
     for score in (0.12, 0.5, 0.98):
         assert differences([row([score], [0.1])], stated) == []
     (sentence,) = differences([row([0.05], [0.1])], stated)
-    assert "seed 0: 0.050, but stated is 0.110 to 0.980" in sentence
+    assert "seed 0: 0.050, but the table states 0.110 to 0.980" in sentence
 
 
 def test_where_some_seeds_are_solved_their_number_is_compared():
     stated = {row().key: row(MIXED, [0.1] * 5)}
     assert differences([row([0.98, 0.97, 0.3, 0.2, 0.2], [0.1] * 5)], stated) == []
     found = differences([row([0.98, 0.97, 0.96, 0.95, 0.98], [0.1] * 5)], stated)
-    assert "mechanism, solved by 5 of 5 seeds, but stated is 1 of 5 seeds" in found[0]
+    assert "mechanism, solved by 5 of 5 seeds, but the table states 1 of 5 seeds" in found[0]
 
 
 def test_a_verdict_that_has_changed_is_told_once_there_are_seeds_for_it():
     stated = {row().key: row([0.90, 0.91, 0.90, 0.92, 0.91], [0.89, 0.88, 0.87, 0.88, 0.88])}
     near = [0.89, 0.91, 0.90, 0.92, 0.91]
     (sentence,) = differences([row(near, [0.89, 0.9, 0.88, 0.88, 0.88])], stated)
-    assert "verdict: not decided, but stated is wins" in sentence
+    assert "verdict: not decided, but the table states wins" in sentence
     assert differences([row(near[:4], [0.89, 0.9, 0.88, 0.88])], stated) == []
 
 
@@ -206,7 +206,7 @@ def test_a_seed_that_is_not_stated_should_end_near_one_that_is():
     for score in (0.72, 0.98):
         assert differences([row([0.72, 0.98, score], [0.1] * 3)], stated) == []
     (sentence,) = differences([row([0.72, 0.98, 0.45], [0.1] * 3)], stated)
-    assert "seed 2: 0.450, but stated is 0.720 ± 0.180 or 0.980 ± 0.245" in sentence
+    assert "seed 2: 0.450, but the table states 0.720 ± 0.180 or 0.980 ± 0.245" in sentence
 
 
 @given(attention=st.lists(st.floats(0, 1), min_size=2, max_size=5))
@@ -318,7 +318,7 @@ def test_the_command_prints_json_saves_and_compares(short, capsys, tmp_path, mon
     record["rows"][0]["mechanism_scores"] = [0.1, 0.1]
     kept.write_text(json.dumps(record), encoding="utf-8")
     assert cli.main([*words, "--compare", str(kept)]) == 1
-    assert "stated is 0.100" in capsys.readouterr().err
+    assert "the table states 0.100" in capsys.readouterr().err
 
 
 def test_saving_keeps_which_code_gave_the_figures_of_each_task(short, tmp_path, monkeypatch):

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from attn_course.tasks.target_sentiment import NOTHING, OPINIONS, TargetSentiment
+from attn_course.tasks.target_sentiment import NO_TARGET, OPINIONS, TargetSentiment
 from attn_course.tasks.training import train
 
 TASK = TargetSentiment()
@@ -23,7 +23,7 @@ def test_exactly_one_opinion_is_about_a_thing_of_the_target_and_gives_the_answer
     for i in range(len(EXAMPLES)):
         target, left, right = sentence(i)
         colour_of = dict(target)
-        opinions = [word for word in left + right if word[0] != NOTHING]
+        opinions = [word for word in left + right if word[0] != NO_TARGET]
         about_target = [word for word in opinions if word[0] in colour_of]
         assert len(opinions) == 2
         assert len(about_target) == 1
@@ -36,7 +36,7 @@ def test_the_other_opinion_is_of_the_opposite_sort_with_a_strength_of_its_own():
     for i in range(len(EXAMPLES)):
         target, left, right = sentence(i)
         things = [thing for thing, _colour in target]
-        (other,) = [o for t, o in left + right if t != NOTHING and t not in things]
+        (other,) = [o for t, o in left + right if t != NO_TARGET and t not in things]
         said = EXAMPLES.targets[i, 0].item()
         half = len(OPINIONS) // 2
         assert (other < half) != (said < half)

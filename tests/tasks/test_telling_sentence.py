@@ -1,4 +1,4 @@
-"""The telling sentence: the verdict beside "overall" is the answer, and each level has its job."""
+"""The telling sentence: the verdict next to "overall" is the answer, and each level has its job."""
 
 import pytest
 import torch
@@ -105,7 +105,7 @@ def test_flat_attention_does_not_know_which_words_stand_together():
     with torch.no_grad():
         for model, is_blind in ((flat, True), (both, False)):
             whole, _w = model(words, mask)
-            again, _w = model(words.flip(1, 2), mask.flip(1, 2))  # they still stand together
+            again, _w = model(words.flip(1, 2), mask.flip(1, 2))  # still neighbours
             moved_words = words.transpose(1, 2).reshape(words.shape)
             moved_mask = mask.transpose(1, 2).reshape(mask.shape)
             moved, _w = model(moved_words, moved_mask)

@@ -1,4 +1,4 @@
-"""Uneven embeddings: the good set is the one whose vector lies near the right class."""
+"""Uneven embeddings: the good set is the one whose vector is near the right class."""
 
 import numpy as np
 import pytest
@@ -83,7 +83,8 @@ def test_a_set_that_lacks_the_word_says_nothing(arm):
             other[f"set_{number}"] = other[f"set_{number}"].where(known, 7.0)
         again, _weights = model(**other)
     torch.testing.assert_close(again, classes)
-    assert weights[~EXAMPLES[:50].allowed["weights"]].eq(0).all()
+    if TASK.arms[arm].attends or weights is not None:  # a reader has no weights
+        assert weights[~EXAMPLES[:50].allowed["weights"]].eq(0).all()
 
 
 @pytest.mark.parametrize("arm", ["softmax", "gate"])

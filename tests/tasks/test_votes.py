@@ -20,7 +20,7 @@ def drawn(task, split="train", number=NUMBER):
 
 
 def members_of(examples, place):
-    """Return the members' tokens by reading kinds one by one, and where they stand."""
+    """Return the members' tokens by reading kinds one by one, and their positions."""
     tokens = examples.inputs["tokens"][place].tolist()
     there = examples.inputs["mask"][place].tolist()
     places = [l for l, token in enumerate(tokens) if there[l] and 1.0 in token[:MEMBERS]]

@@ -20,20 +20,38 @@ from typing import Any
 
 # Loaded when asked for: the book's build reads `page` alone and needs no widget library.
 _HOMES = {
+    "AffinityExplorer": "affinity",
+    "AskExplorer": "ask",
+    "CoattentionExplorer": "coattention",
+    "ConstructionKitExplorer": "construction_kit",
+    "CorruptionsExplorer": "corruptions",
     "HardSoftExplorer": "hard_soft",
+    "HeadsExplorer": "heads",
+    "LinksAndWeightsExplorer": "links_and_weights",
     "LocalAlignmentExplorer": "local_alignment",
     "MultiDimensionalExplorer": "multi_dimensional",
     "NadarayaWatsonExplorer": "nadaraya_watson",
     "ScoresExplorer": "scores",
+    "SelfAttentionExplorer": "self_attention",
     "SoftmaxExplorer": "softmax",
+    "TranslationExplorer": "translation",
 }
 __all__ = [
+    "AffinityExplorer",
+    "AskExplorer",
+    "CoattentionExplorer",
+    "ConstructionKitExplorer",
+    "CorruptionsExplorer",
     "HardSoftExplorer",
+    "HeadsExplorer",
+    "LinksAndWeightsExplorer",
     "LocalAlignmentExplorer",
     "MultiDimensionalExplorer",
     "NadarayaWatsonExplorer",
     "ScoresExplorer",
+    "SelfAttentionExplorer",
     "SoftmaxExplorer",
+    "TranslationExplorer",
 ]
 
 

@@ -30,7 +30,7 @@ MOST = 300  # draws there are
 
 # Five keys that differ enough to be told apart. All rewards are above 0, which is what makes
 # REINFORCE without a baseline noisy.
-SCORES = (0.0, 2.0, 0.6, -0.4, 0.9)
+DEFAULT_SCORES = (0.0, 2.0, 0.6, -0.4, 0.9)
 VALUES = (-1.0, 0.5, 2.0, 3.0, 1.0)
 REWARDS = (2.0, 6.0, 3.0, 1.0, 4.0)
 
@@ -63,7 +63,7 @@ class HardSoftExplorer(Explorer):
 
     def __init__(
         self,
-        scores: Any = SCORES,
+        scores: Any = DEFAULT_SCORES,
         values: Any = VALUES,
         rewards: Any = REWARDS,
         n: int = 20,

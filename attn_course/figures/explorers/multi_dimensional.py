@@ -106,7 +106,7 @@ def _words() -> dict[str, Any]:
         "title": _("Multi-dimensional attention to play with"),
         "picture": _(
             "Two tables with a row for each word and a column for each feature: the weights and "
-            "the values. Below the values stands the context."
+            "the values. The context is below the values."
         ),
         "question": _("You move the slider to 0. What do the columns of weights have in common?"),
         "answer": _(

@@ -15,7 +15,7 @@ import numpy as np
 import traitlets
 
 from attn_course import nadaraya_watson
-from attn_course._arrays import Array
+from attn_course._arrays import AnyArray
 from attn_course.figures._numpy import as_numpy
 from attn_course.figures.explorers import page
 from attn_course.figures.explorers.explorer import Explorer, finite
@@ -30,7 +30,7 @@ class NadarayaWatsonExplorer(Explorer):
 
     `inputs` and `targets` `(n,)` are the points seen; `truth`, if given, is the curve they come
     from. What moves: `w`, `query`, `kernel` and `leave_one_out`, under which no point may look
-    at itself: the loss shows it, and so does the query when it stands on a point.
+    at itself: the loss shows it, and so does the query when it is on a point.
 
     >>> explorer = NadarayaWatsonExplorer([1.0, 2.0, 3.0], [0.0, 1.0, 5.0], w=1.0, query=2.0)
     >>> round(explorer.prediction, 3)
@@ -56,8 +56,8 @@ class NadarayaWatsonExplorer(Explorer):
 
     def __init__(
         self,
-        inputs: Array,
-        targets: Array,
+        inputs: AnyArray,
+        targets: AnyArray,
         truth: Callable[[np.ndarray], np.ndarray] | None = None,
         w: float = 1.0,
         query: float | None = None,
@@ -122,7 +122,7 @@ class NadarayaWatsonExplorer(Explorer):
         return [float(f) if seen else None for f, seen in zip(predictions, reached, strict=True)]
 
     def _mask(self) -> np.ndarray | None:
-        """Return the mask `(1, n)` of the query, which hides the point it stands on."""
+        """Return the mask `(1, n)` of the query, which hides the point it is on."""
         if not self.leave_one_out or self.query not in self.inputs:
             return None
         return np.arange(len(self.inputs))[None, :] != self.inputs.index(self.query)
@@ -138,7 +138,7 @@ class NadarayaWatsonExplorer(Explorer):
         )
 
 
-def _checked(inputs: Array, targets: Array) -> tuple[np.ndarray, np.ndarray]:
+def _checked(inputs: AnyArray, targets: AnyArray) -> tuple[np.ndarray, np.ndarray]:
     x, y = as_numpy(inputs), as_numpy(targets)
     if x.ndim != 1 or x.shape != y.shape or x.size == 0:
         raise ValueError(

@@ -20,7 +20,7 @@ from attn_course.figures.explorers.explorer import Explorer, finite
 from attn_course.running_example import WORDS
 from attn_course.translate import _
 
-SCORES = (0.0, 1.0, 2.5, -1.5, 0.5, 2.0)
+DEFAULT_SCORES = (0.0, 1.0, 2.5, -1.5, 0.5, 2.0)
 FRAME = (-4.0, 4.0)  # scores that the picture has room for
 
 
@@ -49,7 +49,7 @@ class SoftmaxExplorer(Explorer):
 
     def __init__(
         self,
-        scores: Sequence[float] = SCORES,
+        scores: Sequence[float] = DEFAULT_SCORES,
         names: Sequence[str] | None = None,
         mask: Sequence[bool] | None = None,
         temperature: float = 1.0,

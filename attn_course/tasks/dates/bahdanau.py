@@ -8,19 +8,9 @@ from attn_course.evaluation.supervision import SupervisedAttention
 from attn_course.general_attention import BahdanauSeq2Seq
 from attn_course.tasks.dates.material import TARGET_SIGNS, source_signs
 from attn_course.tasks.dates.task import Dates
+from attn_course.tasks.fixed_vector import UniformContext
 from attn_course.tasks.readers import parameters, width_for
 from attn_course.tasks.task import Arm, Comparison, Examples
-
-
-class UniformContext(BahdanauSeq2Seq):
-    """Bahdanau's model with all scores 0: every step sees the same mean of the encoded source.
-
-    Its parameters are the same, though those of the score change nothing. The decoder still starts
-    from the encoder's last state, so this is an encoder-decoder as they were before attention.
-    """
-
-    def _score(self, states: Tensor, U_a_h: Tensor) -> Tensor:
-        return states.new_zeros(*states.shape[:-1], U_a_h.shape[-2])
 
 
 class BahdanauDates(Dates):

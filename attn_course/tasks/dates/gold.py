@@ -1,16 +1,16 @@
-"""The gold alignment: which character of a written date tells which character of the ISO date.
+"""The gold alignment: which character of a written date determines which character of the ISO date.
 
 For `2024-03-05`, written `March 5, 2024`:
 
 - A digit that is written out has a *sure* link to the digit it becomes: 5 to 5.
 - Every digit of a field has *possible* links to all characters of that field: both digits of the
-  month to every letter of `March`, since which letter tells the month is anybody's guess.
-- A digit that nobody wrote has possible links only: the zero that pads the day, and the century
+  month to every letter of `March`, since no single letter determines the month.
+- A digit that is not written has possible links only: the zero that pads the day, and the century
   where the year has two digits. They follow from the field, but no character of it says them.
 - Hyphens are always the same. They have no link, and whatever a model looks at meanwhile is
   neither praised nor blamed.
 
-A written month may hold digits too: Vietnamese writes `tháng 3`. They are sure like any other.
+A written month may have digits too: Vietnamese writes `tháng 3`. They are sure like any other.
 """
 
 from attn_course.evaluation.links import Link

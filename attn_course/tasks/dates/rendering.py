@@ -1,8 +1,8 @@
 """Dates as people write them, with the place of every field known.
 
 CLDR says for each language how a date is written, in four lengths: `EEEE, MMMM d, y` is
-"Tuesday, March 5, 2024". The package Babel carries these patterns. Here their fields are rendered
-one by one, so that the characters of day, month and year can be told apart afterwards.
+"Tuesday, March 5, 2024". The package Babel has these patterns. Here their fields are rendered
+one by one, so that we know which characters are the day, the month and the year.
 
 - `written` writes a day in one of the `FORMS`, a language and a length.
 - `alphabet` are all signs that can occur.
@@ -42,7 +42,7 @@ _PIECE = re.compile(r"'(?P<quoted>[^']*)'|(?P<field>(?P<letter>[A-Za-z])(?P=lett
 class Written(NamedTuple):
     """A date as a model reads it.
 
-    `signs` are the language and then the characters: without the language nobody knows whether
+    `signs` are the language and then the characters: without the language it is not clear whether
     5/3/24 is in March or in May. `fields` has the places of day, month, year and weekday in them.
     """
 

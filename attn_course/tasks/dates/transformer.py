@@ -7,6 +7,7 @@ from attn_course.general_attention import Transformer
 from attn_course.queries import MultiHeadAttention
 from attn_course.tasks.dates.material import TARGET_SIGNS, source_signs
 from attn_course.tasks.dates.task import Dates
+from attn_course.tasks.readers import parameters, width_for
 from attn_course.tasks.task import Arm, Comparison
 
 
@@ -35,27 +36,32 @@ class TransformerDates(Dates):
     steps = 400
     d, heads = 32, 4
 
-    def model(self) -> DateTransformer:
-        """Return a model that reads dates."""
+    def model(self, d: int | None = None) -> DateTransformer:
+        """Return a model that reads dates, of the usual width or of width `d`."""
+        d = d or self.d
         return DateTransformer(
             Transformer(
-                len(source_signs()),
-                TARGET_SIGNS,
-                d=self.d,
-                heads=self.heads,
-                layers=2,
-                d_ff=2 * self.d,
+                len(source_signs()), TARGET_SIGNS, d=d, heads=self.heads, layers=2, d_ff=2 * d
             )
         )
 
-    def uniform_cross_attention(self) -> DateTransformer:
+    def uniform_cross_attention(self, d: int | None = None) -> DateTransformer:
         """Return the same model, its decoder seeing only the mean of the encoded source."""
-        model = self.model()
+        model = self.model(d)
         for layer in model.transformer.decoder:
-            uniform = MultiHeadAttention(self.d, self.heads, align=uniform_weights)
+            uniform = MultiHeadAttention(d or self.d, self.heads, align=uniform_weights)
             uniform.load_state_dict(layer.cross_attention.state_dict())  # begins as the other does
             layer.cross_attention = uniform
         return model
+
+    def wide_fixed_vector(self) -> DateTransformer:
+        """Return the model with uniform cross-attention that has four times the parameters."""
+
+        def of_head(width: int) -> nn.Module:
+            return self.model(self.heads * width)
+
+        width = width_for(of_head, 4 * parameters(self.model()))
+        return self.uniform_cross_attention(self.heads * width)
 
     @property
     def arms(self) -> dict[str, Arm]:
@@ -63,6 +69,7 @@ class TransformerDates(Dates):
         return {
             "Transformer": Arm(self.model, 1e-2),
             "uniform cross-attention": Arm(self.uniform_cross_attention, 1e-2),
+            "uniform cross-attention, 4 × parameters": Arm(self.wide_fixed_vector, 1e-2),
         }
 
     @property

@@ -3,15 +3,18 @@
 One module for each concern, each with its own `setup(app)`:
 
 - `offline`    MathJax from an installed package, no thebe, search that works from a folder
+- `about`      the description and the version of every page
 - `notebooks`  each page can be downloaded as a notebook
 - `alt_text`   a picture without a description is a warning
 - `access`     what the theme gets wrong for screen readers and keyboards
 - `strictness` a build that warned is not remembered as good
 - `freshness`  the cells of a page run again when something they use has changed
 - `timing`     how long they take
+- `numbers`    the pages of a chapter count from 1
 - `explorers`  figures that move
 - `taxonomy`   the clickable map
-- `tested`     what holds each mechanism to account
+- `claims`     what the tests show about each mechanism
+- `api`        the reference of the package, linked with the pages
 """
 
 from importlib import import_module
@@ -19,15 +22,18 @@ from importlib.util import find_spec
 
 PARTS = (
     "offline",
+    "about",
     "notebooks",
     "alt_text",
     "access",
     "strictness",
     "freshness",
     "timing",
+    "numbers",
     "explorers",
     "taxonomy",
-    "tested",
+    "claims",
+    "api",
 )
 
 

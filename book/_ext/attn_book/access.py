@@ -1,8 +1,8 @@
-"""Mend what the theme and docutils get wrong for screen readers and keyboards.
+"""Fix what the theme and docutils get wrong for screen readers and keyboards.
 
 Small replacements in the written HTML, each with its reason; doing them twice does no harm.
-A mend that finds nothing to do in the whole book is named in the build's output, so that it
-can go when the theme has done better.
+The output of the build names a fix that changed nothing in the whole book: the theme has
+probably been corrected, and the fix can go.
 """
 
 import re
@@ -13,7 +13,7 @@ from sphinx.util import logging
 logger = logging.getLogger(__name__)
 
 # name: (pattern, replacement)
-MENDS = {
+FIXES = {
     # Its label hides the text that is seen, so that a spoken "click Search Control K" misses.
     "search field": (
         re.compile(r'(<button class="btn search-button-field[^>]*?) aria-label="[^"]*"'),
@@ -48,28 +48,28 @@ MENDS = {
 
 def setup(app):
     """Connect the handler below to Sphinx."""
-    app.connect("build-finished", _mend_pages)
+    app.connect("build-finished", _fix_pages)
 
 
-def _mend_pages(app, exception):
+def _fix_pages(app, exception):
     if exception or app.builder.format != "html":
         return
     pages = sorted(Path(app.outdir).glob("**/*.html"))
     used = set()
     for page in pages:
         html = page.read_text(encoding="utf-8")
-        mended = mend(html, used)
-        if mended != html:
-            page.write_text(mended, encoding="utf-8")
-    # After an incremental build most pages are mended already: only a full one can tell.
+        fixed = fix(html, used)
+        if fixed != html:
+            page.write_text(fixed, encoding="utf-8")
+    # After an incremental build most pages are fixed already: only a full build can show this.
     if used:
-        for name in MENDS.keys() - used:
-            logger.info("attn_book.access: the mend %r found nothing to do", name)
+        for name in FIXES.keys() - used:
+            logger.info("attn_book.access: the fix %r changed nothing", name)
 
 
-def mend(html, used):
-    """Apply every mend to a page; note in `used` those that changed something."""
-    for name, (pattern, replacement) in MENDS.items():
+def fix(html, used):
+    """Apply every fix to a page; add to `used` those that changed something."""
+    for name, (pattern, replacement) in FIXES.items():
         html, count = pattern.subn(replacement, html)
         if count:
             used.add(name)

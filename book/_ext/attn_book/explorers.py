@@ -1,6 +1,6 @@
 """Figures that move, in pages without a kernel (the other half: attn_course/figures/explorers).
 
-An explorer's output offers a widget for Jupyter and HTML for everyone else: pages take the HTML.
+An explorer's output offers a widget for Jupyter and HTML for everyone else: pages use the HTML.
 The code in it may have been in the execution cache for months, so it is cut out, and today's is
 put at the end of the page, once for all figures. Today's code also draws the still pictures.
 

@@ -1,7 +1,7 @@
 """Each page can be downloaded as a notebook, without outputs: you run it yourself.
 
 The theme shows the button when a page's context names an `ipynb_source` in `_sources/`. Code that
-a page includes from the package stands in its notebook as text, since Jupyter knows no directives.
+a page includes from the package is copied into its notebook, because Jupyter knows no directives.
 """
 
 import re

@@ -14,7 +14,7 @@ from sphinx.errors import ExtensionError
 MATHJAX = "sphinx-mathjax-offline/static/mathjax/tex-svg-full.js"
 OWN_SCRIPTS = Path(__file__).parent / "scripts"
 
-# Font Awesome replaces <i> by <svg>; "nest" keeps the <i>, which widgets still hold on to.
+# Font Awesome replaces <i> by <svg>; "nest" keeps the <i>, which widgets still refer to.
 NEST_ICONS = 'window.FontAwesomeConfig = {autoReplaceSvg: "nest"};'
 
 
@@ -24,6 +24,7 @@ def setup(app):
     app.connect("config-inited", _use_local_files)
     app.connect("builder-inited", _copy_scripts)
     app.connect("html-page-context", _drop_style_of_thebe, priority=900)
+    app.connect("build-finished", _drop_source_maps)
 
 
 def _drop_thebe(app, config):
@@ -40,6 +41,14 @@ def _drop_style_of_thebe(app, pagename, templatename, context, doctree):
     context["css_files"] = [
         style for style in context.get("css_files", []) if "thebe" not in str(style.filename)
     ]
+
+
+def _drop_source_maps(app, exception):
+    """Remove what only developers of the theme read; it is larger than all pages together."""
+    if exception or app.builder.format != "html":
+        return
+    for path in (Path(app.outdir) / "_static").rglob("*.map"):
+        path.unlink()
 
 
 def _use_local_files(app, config):
@@ -66,7 +75,7 @@ def _mathjax():
         path = Path(distribution("sphinx-mathjax-offline").locate_file(MATHJAX))
     except PackageNotFoundError:
         raise ExtensionError(
-            "The book takes MathJax from the package sphinx-mathjax-offline, which is not "
+            "The book gets MathJax from the package sphinx-mathjax-offline, which is not "
             "installed. `make book` installs it."
         ) from None
     if not path.is_file():

@@ -228,7 +228,8 @@ def _places(dotted_names: Iterable[str]) -> str:
     places = []
     for module, names in _by_module(dotted_names).items():
         where = f"`{module.removeprefix(PACKAGE + '.')}`"
-        listed = ", ".join(f"`{name}`" for name in names)
+        # Links to the reference; a name that it does not have is an error of the strict build.
+        listed = ", ".join(f"{{py:obj}}`{name} <{module}.{name}>`" for name in names)
         places.append(_("{names} in {module}").format(names=listed, module=where))
     return "; ".join(places)
 

@@ -1,6 +1,6 @@
 """The drawing of the taxonomy map: one SVG panel for each aspect.
 
-The panels stand in a grid, three abreast on a wide screen and one below the other on a phone
+The panels form a grid, three in a row on a wide screen and one below the other on a phone
 (book/_static/taxonomy.css), so that nothing is drawn twice and nothing overflows.
 Inside a panel a spine leads to the sub-aspects, and from each of them to its leaves.
 """

@@ -58,7 +58,7 @@ def overruns(times):
     return [
         Overrun(
             page,
-            f"{what} takes {seconds:.0f} s to execute, and {budget:.0f} s are meant: "
+            f"{what} takes {seconds:.0f} s to execute, but its budget is {budget:.0f} s: "
             "let it train less, or quote figures that are kept in book/_data",
             seconds > PATIENCE * budget,
         )

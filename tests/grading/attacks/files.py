@@ -14,7 +14,7 @@ from tests.grading.attacks.attack import (
 
 
 def _reads(path: str) -> str:
-    """An answer that shows what stands in a file."""
+    """An answer that shows the contents of a file."""
     return f"""
         def squares(x):
             return open({path}).read()[:4000]

@@ -93,7 +93,7 @@ _PRINTS_IN_A_CELL = """
     def squares(x):
         return WORD
 """
-# What an answer prints is heard by nobody.
+# The output of an answer goes to /dev/null.
 _PRINTS_IN_A_CALL = """
     import os
     def squares(x):

@@ -1,0 +1,1 @@
+"""The exercises of page 05d: words to sentences, sentences to a document, words to characters."""

@@ -1,0 +1,1 @@
+"""The exercises of page 05c: affinities, scores of both sides from one matrix, two grains."""

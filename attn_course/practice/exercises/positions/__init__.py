@@ -1,0 +1,1 @@
+"""The exercises of page 06c: sinusoids, rotations, biases by distance, and a mixed convention."""

@@ -1,0 +1,1 @@
+"""The exercises of page 06a: a decoder asks, a mean asks, and whose query is it?"""
