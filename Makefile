@@ -23,7 +23,7 @@ unexport PYTHONPATH PYTHONHOME
 export PYTHON TORCH PIP_ARGS
 
 .DEFAULT_GOAL := help
-.PHONY: help env pins book plain-book test quick lab test-mine check lint types contracts derived \
+.PHONY: help env pins book plain-book pdf test quick lab test-mine check lint types contracts derived \
   doctests exercises selftest claims handout tasks bench bench-grader reproduce clean
 
 help: ## list these words
@@ -46,6 +46,9 @@ book: env ## build the book and say where it is
 # An insurance: should Jupyter Book 1 come to an end, Sphinx alone builds the same pages.
 plain-book: env ## build the book with Sphinx alone, from the configuration that Jupyter Book writes
 	@.venv/bin/python tools/plain_book.py _build/plain
+
+pdf: book ## print the built book as one PDF, with bookmarks (needs Chromium)
+	@.venv/bin/python tools/make_pdf.py _build/html _build/attention.pdf
 
 # The tests look at the built book; nothing is executed twice.
 test: book ## run every test (the doctests too)
