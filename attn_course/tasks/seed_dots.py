@@ -22,9 +22,9 @@ from attn_course.translate import _
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WIDTH = 6.6  # inches: the text of a page
+WIDTH = 4.8  # inches: still readable when a phone shrinks it
 TEXT = 9  # points
-ROW = 0.27  # inches per variant
+ROW = 0.42  # inches per variant: its name, and below it its dots
 WITHOUT_ATTENTION = "#8a8f98"  # grey; weights are blue everywhere in the book
 SOLVED = "#54595f"
 _NEAR = 0.012  # of the axis: dots closer than this are drawn one above the other
@@ -118,9 +118,18 @@ def seed_dots(rows: Sequence[Row]) -> "Figure":
                 linewidths=1.2,
                 zorder=3,
             )
-        ax.set_yticks(range(len(shown)), [f"{one.name}  ({one.parameters:,})" for one in shown])
+            ax.annotate(
+                f"{one.name}  ({one.parameters:,})",
+                (0, place),
+                xycoords=("axes fraction", "data"),
+                xytext=(2, 15),
+                textcoords="offset points",
+                va="center",
+                zorder=4,
+            )
+        ax.set_yticks(range(len(shown)), [])
         ax.tick_params(labelsize=TEXT, length=0)
-        ax.set_ylim(len(shown) - 0.5, -0.5)
+        ax.set_ylim(len(shown) - 0.65, -0.75)
         ax.set_xlabel(rows[0].metric)
         ax.grid(axis="y", visible=True, zorder=0)
         ax.grid(axis="x", visible=False)
@@ -207,5 +216,5 @@ def _shifts(scores: Sequence[float], near: float) -> list[float]:
     shifts = []
     for place, score in enumerate(scores):
         before = sum(abs(score - other) < near for other in scores[:place])
-        shifts.append(0.17 * ((before + 1) // 2) * (-1) ** before)
+        shifts.append(0.09 * ((before + 1) // 2) * (-1) ** before)
     return shifts

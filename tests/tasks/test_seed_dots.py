@@ -30,14 +30,28 @@ def figure(rows):
     plt.close(made)
 
 
+def labels_of(ax):
+    """Return the names of the variants in a figure, the one of the line not among them."""
+    return [text for text in ax.texts if text.get_text() != "solved"]
+
+
 def test_there_is_a_row_for_each_variant_and_a_dot_for_each_seed(figure, rows):
     (ax,) = figure.axes
     shown = variants(rows)
     assert [len(dots.get_offsets()) for dots in ax.collections] == [5] * len(shown)
     for dots, one in zip(ax.collections, shown, strict=True):
         assert sorted(dots.get_offsets()[:, 0]) == pytest.approx(sorted(one.scores))
-    labels = [label.get_text() for label in ax.get_yticklabels()]
-    assert [label.split("  (")[0] for label in labels] == [one.name for one in shown]
+    names = [label.get_text().split("  (")[0] for label in labels_of(ax)]
+    assert names == [one.name for one in shown]
+
+
+def test_no_dot_is_drawn_over_a_name(figure):
+    (ax,) = figure.axes
+    figure.canvas.draw()
+    for dots, label in zip(ax.collections, labels_of(ax), strict=True):
+        highest = ax.transData.transform(dots.get_offsets())[:, 1].max()
+        radius = dots.get_sizes()[0] ** 0.5 / 2 * figure.dpi / 72
+        assert highest + radius < label.get_window_extent().y0
 
 
 def test_the_mechanism_is_blue_and_what_has_no_attention_is_grey(figure, rows):
@@ -52,7 +66,7 @@ def test_the_line_is_where_the_task_counts_as_solved_and_the_size_that_of_a_page
     (ax,) = figure.axes
     assert list(ax.lines[0].get_xdata()) == [rows[0].solved_at] * 2
     assert figure.get_size_inches()[0] == WIDTH
-    assert all(label.get_fontsize() == TEXT for label in ax.get_yticklabels())
+    assert all(label.get_fontsize() == TEXT for label in labels_of(ax))
 
 
 def test_the_table_has_the_same_variants_and_escapes_what_it_shows(rows):
