@@ -19,7 +19,7 @@ from attn_course.translate import _
 
 if TYPE_CHECKING:
     from attn_course.grading.fresh_kernel import FreshKernel
-    from attn_course.grading.gradebook import Entry
+    from attn_course.grading.gradebook import Entry, Gradebook
     from attn_course.grading.isolation_trial import Rung
     from attn_course.grading.report_options import ReportOptions
     from attn_course.grading.run import Settings
@@ -111,6 +111,12 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     again.add_argument(
         "--fresh", action="store_true", help=_("start again, and keep the old gradebook")
     )
+    add_report_options(made)
+    return made
+
+
+def add_report_options(made: argparse.ArgumentParser) -> None:
+    """Add what may be chosen about reports and exports, for every command that writes them."""
     made.add_argument(
         "--export",
         action="append",
@@ -145,7 +151,6 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         ),
     )
     made.add_argument("--json", action="store_true", help=_("print results.json, and no summary"))
-    return made
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -216,19 +221,28 @@ def _graded(arguments: argparse.Namespace, rung: "Rung") -> int:
 
 
 def _reported(arguments: argparse.Namespace, settings: "Settings") -> int:
-    from attn_course.grading import reports, run
-    from attn_course.grading.exports import write_export
+    from attn_course.grading import run
 
-    options = _report_options(arguments)
     with run.open_gradebook(settings) as gradebook:
         found = run.grade_folder(settings, gradebook)
-        entries = list(gradebook.latest())
-        reports.write_all(settings.out, entries, gradebook.seed, found.notices, options)
-        for system in arguments.export:
-            write_export(settings.out, entries, system, options)
-        if arguments.json:
-            print(reports.results_json(entries, gradebook.seed, found.notices, options), end="")
-    return _summed_up(arguments, entries, found.notices, options)
+        return write_reports(arguments, gradebook, found.notices)
+
+
+def write_reports(
+    arguments: argparse.Namespace, gradebook: "Gradebook", notices: tuple[str, ...]
+) -> int:
+    """Write reports and exports into `arguments.out`, and sum up; return the exit code."""
+    from attn_course.grading import reports
+    from attn_course.grading.exports import write_export
+
+    options = report_options(arguments)
+    entries = list(gradebook.latest())
+    reports.write_all(arguments.out, entries, gradebook.seed, notices, options)
+    for system in arguments.export:
+        write_export(arguments.out, entries, system, options)
+    if arguments.json:
+        print(reports.results_json(entries, gradebook.seed, notices, options), end="")
+    return _summed_up(arguments, entries, notices, options)
 
 
 def _summed_up(
@@ -293,7 +307,8 @@ def _limits(arguments: argparse.Namespace) -> "Limits":
     return Limits(**{name: value for name, value in asked.items() if value is not None})
 
 
-def _report_options(arguments: argparse.Namespace) -> "ReportOptions":
+def report_options(arguments: argparse.Namespace) -> "ReportOptions":
+    """Return what was chosen about reports and exports."""
     from attn_course.grading.report_options import ReportOptions
 
     return ReportOptions(
