@@ -17,6 +17,8 @@ from types import MappingProxyType
 import attn_course
 from attn_course.authoring import command as author_command
 from attn_course.grading import command as grade_command
+from attn_course.grading import decide_command
+from attn_course.grading import shards_command
 from attn_course.practice.command import check, hint, progress, reset, solution, start, watch
 from attn_course.practice.numbers import Misuse, did_you_mean
 from attn_course.practice.terminal import GOOD, OPEN, WRONG_USE, complain, count, unwritable
@@ -283,6 +285,8 @@ def parser() -> Reader:
         "--fresh", action="store_true", help=_("train anew, and replace the weights in the file")
     )
     grade_command.add_parser(commands)
+    decide_command.add_parsers(commands)
+    shards_command.add_parser(commands)
     top.commands = commands.choices
     return top
 

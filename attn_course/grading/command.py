@@ -8,7 +8,7 @@ Who has no points is named on standard error, with the reason: their cells are b
 import argparse
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from attn_course.grading.isolation_trial import Rung
     from attn_course.grading.report_options import ReportOptions
     from attn_course.grading.run import Settings
+    from attn_course.grading.shards import Shard
     from attn_course.inside.limits import Limits
     from attn_course.practice.exercise import Chapter
 
@@ -66,6 +67,12 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     )
     made.add_argument(
         "--seed", type=int, help=_("draw the inputs from this number (random; stored and reused)")
+    )
+    made.add_argument(
+        "--shard",
+        type=_shard,
+        metavar="I/N",
+        help=_("grade the I-th of N parts of the class; `attn-course merge` joins them"),
     )
     made.add_argument(
         "--isolation",
@@ -157,12 +164,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Grade, write the reports, and say what came of it."""
     # Before NumPy or PyTorch: jobs are forked, and a fork takes no threads along.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    from attn_course.grading.folder import FolderProblem
-    from attn_course.grading.gradebook import GradebookProblem
-    from attn_course.grading.instructor import ChecksProblem
-    from attn_course.grading.intake import IntakeProblem
     from attn_course.grading.isolation_trial import NoSandbox, find_rung
-    from attn_course.grading.jobs import JobsFailed
     from attn_course.grading.launch import sweep
 
     sweep()
@@ -180,11 +182,23 @@ def run(arguments: argparse.Namespace) -> int:
             ),
             WRONG_USE,
         )
+    return explained(lambda: _graded(arguments, rung))
+
+
+def explained(work: Callable[[], int]) -> int:
+    """Do the work of a command; where it can't be done, say why and return the exit code."""
+    from attn_course.grading.folder import FolderProblem
+    from attn_course.grading.gradebook import GradebookProblem
+    from attn_course.grading.instructor import ChecksProblem
+    from attn_course.grading.intake import IntakeProblem
+    from attn_course.grading.jobs import JobsFailed
+    from attn_course.grading.shards import ShardsProblem
+
     try:
-        return _graded(arguments, rung)
+        return work()
     except (FolderProblem, IntakeProblem, ChecksProblem, Misuse) as fault:
         return _complain(str(fault), WRONG_USE)
-    except (GradebookProblem, JobsFailed) as fault:
+    except (GradebookProblem, JobsFailed, ShardsProblem) as fault:
         return _complain(str(fault), OPEN)
     except OSError as fault:
         return _complain(_stopped_by(fault), OPEN)
@@ -200,6 +214,8 @@ def _graded(arguments: argparse.Namespace, rung: "Rung") -> int:
     from attn_course.grading.jobs import default_jobs
     from attn_course.grading.sandbox import HeadStart
 
+    if arguments.shard is not None and arguments.seed is None:
+        raise Misuse(_("--shard needs --seed, with the same number for every part."))
     limits = _limits(arguments)
     kernel = _fresh_kernel(rung, limits) if arguments.nbval else None
     with HeadStart(rung, limits) as sandboxes:  # one warms up while we load the chapters
@@ -216,14 +232,16 @@ def _graded(arguments: argparse.Namespace, rung: "Rung") -> int:
             fresh=arguments.fresh,
             own_checks=tuple(files_in(arguments.checks)) if arguments.checks else (),
             fresh_kernel=kernel,
+            shard=arguments.shard,
         )
         return _reported(arguments, settings)
 
 
 def _reported(arguments: argparse.Namespace, settings: "Settings") -> int:
-    from attn_course.grading import run
+    from attn_course.grading import changes, run
 
     with run.open_gradebook(settings) as gradebook:
+        changes.begin(gradebook)
         found = run.grade_folder(settings, gradebook)
         return write_reports(arguments, gradebook, found.notices)
 
@@ -232,16 +250,18 @@ def write_reports(
     arguments: argparse.Namespace, gradebook: "Gradebook", notices: tuple[str, ...]
 ) -> int:
     """Write reports and exports into `arguments.out`, and sum up; return the exit code."""
-    from attn_course.grading import reports
-    from attn_course.grading.exports import write_export
+    from attn_course.grading import changes, outputs, reports
 
     options = report_options(arguments)
-    entries = list(gradebook.latest())
-    reports.write_all(arguments.out, entries, gradebook.seed, notices, options)
-    for system in arguments.export:
-        write_export(arguments.out, entries, system, options)
+    submissions = getattr(arguments, "submissions", None)  # who merges knows of none
+    entries = outputs.write(
+        arguments.out, gradebook, notices, options, arguments.export, submissions
+    )
+    changed = changes.end(arguments.out, gradebook, options)
     if arguments.json:
         print(reports.results_json(entries, gradebook.seed, notices, options), end="")
+    else:
+        print(*changes.sentences(changed), sep="\n", end="\n" if changed else "")
     return _summed_up(arguments, entries, notices, options)
 
 
@@ -316,6 +336,12 @@ def report_options(arguments: argparse.Namespace) -> "ReportOptions":
         for_spreadsheets=arguments.spreadsheet_safe,
         book=arguments.book,
     )
+
+
+def _shard(word: str) -> "Shard":
+    from attn_course.grading.shards import shard
+
+    return shard(word)
 
 
 def _address(word: str) -> str:

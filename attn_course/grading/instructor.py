@@ -91,11 +91,12 @@ def version_of(chapter: Chapter, limits: Limits, own_checks: Iterable[Path] = ()
     """
     package = Path(attn_course.__file__).parent
     data = (package / "practice" / "exercises").glob("*.json")
-    files = {*package.rglob("*.py"), *data, *own_checks, *_sources(chapter)}
+    named = (*package.rglob("*.py"), *data, *own_checks, *_sources(chapter))
+    files = {path.resolve() for path in named}  # each once, however it was named
     digest = hashlib.sha256(f"{attn_course.__version__} {limits}".encode())
-    for path in sorted(files):
-        content = path.read_bytes()
-        digest.update(f"{path.name} {len(content)}\n".encode() + content)
+    # Not in the order of their folders: on another machine, checks may be before the course.
+    for name, content in sorted((path.name, path.read_bytes()) for path in files):
+        digest.update(f"{name} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:16]
 
 
