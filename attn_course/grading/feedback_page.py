@@ -97,10 +97,20 @@ def _points(record: Record, options: ReportOptions) -> str:
 
 
 class _Graded(Feedback):
-    """Feedback whose first line does without the title, which is above it."""
+    """Feedback whose first line does without the title, which is above it.
+
+    `decision` is what an instructor decided about the points, where that counts.
+    """
+
+    def __init__(self, report: Report, notes: list[str], decision: str = "") -> None:
+        super().__init__(report, [decision, *notes] if decision else notes)
+        self._is_decided = bool(decision)
 
     def _headline(self) -> str:
         report = self.report
+        if self._is_decided:
+            words = _("Points: {points} of {most}, as your instructor decided")
+            return words.format(points=report.points, most=report.most)
         if report.verdict is Verdict.NOT_JUDGED:
             return _("Not judged, which is not your fault: there are no points yet.")
         if report.verdict is Verdict.TODO and not report.points:
@@ -121,13 +131,13 @@ class _Graded(Feedback):
 
 def _exercise(stem: str, record: ExerciseRecord, options: ReportOptions) -> Markup:
     notes = list(record.notes)
-    if record.verdict in FAULTS and record.is_judged:
+    if record.verdict in FAULTS and record.verdict is not Verdict.NOT_JUDGED:
         notes.insert(0, _("Stopped: {verdict}.").format(verdict=in_words(record.verdict)))
     if record.verdict is Verdict.MISSING and not notes:
         notes = [_("Not found in the notebook.")]
     report = report_of_record(stem, record)
     heading = fill("<h2>$title</h2>", title=record.title)
-    parts = [heading, _Graded(report, notes)._repr_html_()]
+    parts = [heading, _Graded(report, notes, record.decision)._repr_html_()]
     if record.verdict not in (Verdict.PASSED, Verdict.TODO, Verdict.NOT_JUDGED):
         parts.append(_to_read(report.section, options))
     return join(parts)
@@ -164,6 +174,6 @@ def report_of_record(stem: str, record: ExerciseRecord) -> Report:
 
 def _groups(record: ExerciseRecord) -> tuple[GroupReport, ...]:
     """Return how the groups went; of what was not judged that is not known."""
-    if not record.is_judged:
+    if record.verdict is Verdict.NOT_JUDGED:
         return ()
     return tuple(GroupReport(one.label, one.points, one.status) for one in record.groups)

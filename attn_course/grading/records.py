@@ -58,6 +58,7 @@ class ExerciseRecord:
     notes: tuple[str, ...] = ()
     section_label: str = ""  # where that heading is: its label, and the stem of its page
     section_page: str = ""
+    decision: str = ""  # what an instructor decided about the points: shown, and stored elsewhere
 
     def __post_init__(self) -> None:
         if not self.is_judged:
@@ -65,8 +66,8 @@ class ExerciseRecord:
 
     @property
     def is_judged(self) -> bool:
-        """Whether the check came to an end."""
-        return self.verdict is not Verdict.NOT_JUDGED
+        """Whether the check came to an end, or an instructor decided."""
+        return self.verdict is not Verdict.NOT_JUDGED or bool(self.decision)
 
 
 @dataclass(frozen=True)

@@ -51,9 +51,11 @@ def grades_csv(entries: Sequence[Entry], options: ReportOptions = _DEFAULTS) -> 
     )
     # A column more where it was asked whether notebooks run in a fresh kernel.
     last = ["runs"] if any(entry.record.runs for entry in entries) else []
+    # … and one where an instructor has set points.
+    decided = ["overrides"] if any(map(_overrides, entries)) else []
     text = io.StringIO()
     table = csv.writer(text)
-    table.writerow([*_COLUMNS, *ids, *last])
+    table.writerow([*_COLUMNS, *ids, *last, *decided])
     for entry in entries:
         points = {one.id: one.points for one in entry.record.exercises}
         table.writerow(
@@ -67,6 +69,7 @@ def grades_csv(entries: Sequence[Entry], options: ReportOptions = _DEFAULTS) -> 
                 cell(entry.record.reason),
                 *(points.get(one, "") for one in ids),
                 *(cell(entry.record.runs) for _column in last),
+                *(cell(_overrides(entry)) for _column in decided),
             ]
         )
     return text.getvalue()
@@ -174,6 +177,12 @@ def _exercise_rows(entries: Iterable[Entry]) -> list[tuple[str, ...]]:
             )
         )
     return rows
+
+
+def _overrides(entry: Entry) -> str:
+    """Return which points an instructor has set, and why."""
+    decided = (one for one in entry.record.exercises if one.decision)
+    return "; ".join(f"{one.id}: {one.decision}" for one in decided)
 
 
 def _line(entry: Entry, why: str) -> str:
