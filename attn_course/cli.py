@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 import attn_course
 from attn_course.authoring import command as author_command
+from attn_course.grading import collect_command
 from attn_course.grading import command as grade_command
 from attn_course.grading import decide_command
 from attn_course.grading import shards_command
@@ -284,6 +285,7 @@ def parser() -> Reader:
     made.add_argument(
         "--fresh", action="store_true", help=_("train anew, and replace the weights in the file")
     )
+    collect_command.add_parser(commands)
     grade_command.add_parser(commands)
     decide_command.add_parsers(commands)
     shards_command.add_parser(commands)
