@@ -8,7 +8,8 @@ Who has no points is named on standard error, with the reason: their cells are b
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -33,6 +34,7 @@ _EXAMPLES = """\
   attn-course grade submissions --out results --checks my-checks --export moodle
   attn-course grade submissions --out results --book https://example.org/attention
   attn-course grade submissions --out results --fresh      begin anew, with new inputs
+  attn-course grade --watch inbox --out results            grade what arrives
 
 submissions has a folder for each learner, submissions/<learner>/<NN_topic>.ipynb, or flat files
 submissions/<learner>__<NN_topic>.ipynb. When a run was stopped, run the same command again: it
@@ -68,11 +70,24 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     made.add_argument(
         "--seed", type=int, help=_("draw the inputs from this number (random; stored and reused)")
     )
-    made.add_argument(
+    some = made.add_mutually_exclusive_group()
+    some.add_argument(
+        "--watch",
+        action="store_true",
+        help=_("grade what arrives, once a file has settled, until you press Ctrl-C"),
+    )
+    some.add_argument(
         "--shard",
         type=_shard,
         metavar="I/N",
         help=_("grade the I-th of N parts of the class; `attn-course merge` joins them"),
+    )
+    made.add_argument(
+        "--every",
+        type=seconds,
+        default=5.0,
+        metavar="S",
+        help=_("seconds between two looks of --watch (%(default)g)"),
     )
     made.add_argument(
         "--isolation",
@@ -240,29 +255,55 @@ def _graded(arguments: argparse.Namespace, rung: "Rung") -> int:
 def _reported(arguments: argparse.Namespace, settings: "Settings") -> int:
     from attn_course.grading import changes, run
 
+    if arguments.watch:
+        return _watched(arguments, settings)
     with run.open_gradebook(settings) as gradebook:
         changes.begin(gradebook)
         found = run.grade_folder(settings, gradebook)
         return write_reports(arguments, gradebook, found.notices)
 
 
+def _watched(arguments: argparse.Namespace, settings: "Settings") -> int:
+    """Grade what arrives; Ctrl-C is how this ends, so it is no failure."""
+    from attn_course.grading.watch import Watch
+
+    def report(gradebook: "Gradebook", settled: Sized, notices: tuple[str, ...]) -> None:
+        _written(arguments, gradebook, notices)
+        words = _("Settled and graded: {count}. Results: {folder}")
+        print(words.format(count=len(settled), folder=arguments.out), flush=True)
+
+    _say(_("Watching {folder}; Ctrl-C ends it.").format(folder=settings.submissions))
+    try:
+        Watch(settings, report, _say, lambda: time.sleep(arguments.every)).run()
+    except KeyboardInterrupt:
+        _say(_("Stopped. What was graded is kept; the same command goes on."))
+    return GOOD
+
+
 def write_reports(
     arguments: argparse.Namespace, gradebook: "Gradebook", notices: tuple[str, ...]
 ) -> int:
     """Write reports and exports into `arguments.out`, and sum up; return the exit code."""
-    from attn_course.grading import changes, outputs, reports
+    from attn_course.grading import changes, reports
 
     options = report_options(arguments)
-    submissions = getattr(arguments, "submissions", None)  # who merges knows of none
-    entries = outputs.write(
-        arguments.out, gradebook, notices, options, arguments.export, submissions
-    )
+    entries = _written(arguments, gradebook, notices)
     changed = changes.end(arguments.out, gradebook, options)
     if arguments.json:
         print(reports.results_json(entries, gradebook.seed, notices, options), end="")
     else:
         print(*changes.sentences(changed), sep="\n", end="\n" if changed else "")
     return _summed_up(arguments, entries, notices, options)
+
+
+def _written(
+    arguments: argparse.Namespace, gradebook: "Gradebook", notices: tuple[str, ...]
+) -> list["Entry"]:
+    from attn_course.grading import outputs
+
+    options = report_options(arguments)
+    submissions = getattr(arguments, "submissions", None)  # who merges knows of none
+    return outputs.write(arguments.out, gradebook, notices, options, arguments.export, submissions)
 
 
 def _summed_up(
