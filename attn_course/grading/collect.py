@@ -20,6 +20,7 @@ from pathlib import Path
 
 from attn_course.grading import folder
 from attn_course.grading.collected import BY_INSTRUCTOR, FILE, Attempt, read_collected, to_csv
+from attn_course.grading.desk import read_text
 from attn_course.grading.download import Download, File
 from attn_course.grading.intake import HandedIn, Unreadable, read
 from attn_course.grading.roster import Learner, Roster
@@ -85,7 +86,7 @@ def collect(
         places.put(one)
     for file in reading.strange:
         places.leave(file, _("its name does not say whose it is"))
-    before = read_collected(into)
+    before = _before(into)
     written, notices = _Writer(into, before, attempt, _logins(roster, places, before)).write(places)
     return Collection(
         system=system,
@@ -95,6 +96,14 @@ def collect(
         not_placed=tuple(places.left),
         notices=(*download.notices, *notices),
     )
+
+
+def _before(into: Path) -> tuple[Attempt, ...]:
+    """Return what earlier downloads have brought."""
+    table = into / FILE
+    if not table.is_file():
+        return ()
+    return read_collected(read_text(table), str(table))
 
 
 def _prepare(into: Path, download: Path) -> None:

@@ -14,6 +14,7 @@ from attn_course.translate import _
 
 if TYPE_CHECKING:
     from attn_course.grading.collect import Collection
+    from attn_course.grading.roster import Roster
 
 _SYSTEMS = ("auto", "canvas", "moodle", "gradescope", "classroom", "nbgrader")
 _MOST_LINES = 40  # of a kind: all of them are in no terminal's interest
@@ -74,12 +75,12 @@ def run(arguments: argparse.Namespace) -> int:
     from attn_course.grading.download import DownloadProblem, open_download
     from attn_course.grading.folder import FolderProblem
     from attn_course.grading.intake import Unreadable
-    from attn_course.grading.roster import RosterProblem, read_roster
+    from attn_course.grading.roster import RosterProblem
     from attn_course.grading.write_faults import not_written
     from attn_course.practice.exercises import chapters
 
     try:
-        roster = read_roster(arguments.roster) if arguments.roster else None
+        roster = _roster(arguments.roster) if arguments.roster else None
         with open_download(arguments.download) as download:
             found = collect(
                 download, arguments.system, roster, arguments.into, arguments.attempt, chapters()
@@ -93,6 +94,13 @@ def run(arguments: argparse.Namespace) -> int:
         name = fault.filename or arguments.into
         return _complain(not_written(str(name), why, fault.errno), OPEN)
     return _summed_up(arguments, found)
+
+
+def _roster(file: Path) -> "Roster":
+    from attn_course.grading.desk import read_text
+    from attn_course.grading.roster import read_roster
+
+    return read_roster(read_text(file), str(file))
 
 
 def _summed_up(arguments: argparse.Namespace, found: "Collection") -> int:

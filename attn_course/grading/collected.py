@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 from attn_course.grading.gradebook import Entry
 from attn_course.grading.safe_names import cell, shown
@@ -70,20 +69,17 @@ def to_csv(attempts: Iterable[Attempt]) -> str:
     return text.getvalue()
 
 
-def read_collected(folder: Path) -> tuple[Attempt, ...]:
-    """Return what the table in `folder` says, or nothing where there is none."""
-    file = folder / FILE
+def read_collected(text: str, name: str) -> tuple[Attempt, ...]:
+    """Return what a table says, a text in CSV; or raise `CollectedProblem`, with the name."""
     try:
-        if file.is_symlink() or not file.is_file():
-            return ()
-        lines = list(csv.DictReader(io.StringIO(file.read_text("utf-8-sig"), newline="")))
+        lines = csv.DictReader(io.StringIO(text, newline=""))
         return tuple(_attempt(line) for line in lines)
-    except (OSError, UnicodeDecodeError, KeyError, ValueError, AttributeError) as fault:
+    except (KeyError, ValueError, AttributeError, csv.Error) as fault:
         raise CollectedProblem(
             _(
                 "{file} can't be read ({why}): collect again into a new folder, or take back what "
                 "was changed in it."
-            ).format(file=file, why=getattr(fault, "strerror", None) or fault)
+            ).format(file=name, why=fault)
         ) from fault
 
 

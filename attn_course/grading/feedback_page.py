@@ -48,7 +48,7 @@ _DEFAULTS = ReportOptions()
 def page(entry: Entry, options: ReportOptions = _DEFAULTS) -> Markup:
     """Return the feedback on one notebook as a whole HTML page."""
     record = entry.record
-    lines = [record.message] if record.message else []
+    lines = [*_handed_in(entry, options), *([record.message] if record.message else [])]
     if record.runs:
         runs = _("Runs from top to bottom in a fresh kernel (no points): {answer}")
         lines.append(runs.format(answer=record.runs))
@@ -63,6 +63,22 @@ def page(entry: Entry, options: ReportOptions = _DEFAULTS) -> Markup:
         points=_points(record, options),
         inside=join([*paragraphs, *exercises], between="\n"),
     )
+
+
+def _handed_in(entry: Entry, options: ReportOptions) -> list[str]:
+    """Return which attempt this is, how late it was and what that costs, where that is known."""
+    lines = []
+    attempt, late = options.desk.attempt(entry), options.lateness(entry)
+    if attempt and attempt.attempts > 1:
+        words = _("Of your {count} attempts, number {number} counts: it is your best.")
+        lines.append(words.format(count=attempt.attempts, number=attempt.attempt))
+    if late:
+        lines.append(late.why)
+    if late and late.deduction and late.final is not None:
+        words = _("Deducted: {deduction:g}. Points that are left: {final:g} of {most}.")
+        most = entry.record.max_points
+        lines.append(words.format(deduction=late.deduction, final=late.final, most=most))
+    return lines
 
 
 def _heading(entry: Entry) -> str:

@@ -69,6 +69,16 @@ def with_own_checks(chapters: Mapping[str, Chapter], place: Path) -> dict[str, C
     return dict(sorted(extended.items()))
 
 
+def private_groups(chapters: Mapping[str, Chapter]) -> list[str]:
+    """Return the groups that an instructor added, as `<id of exercise> <label>`."""
+    return [
+        f"{one.id} {group.label}"
+        for one in _exercises(chapters)
+        for group in one.groups
+        if isinstance(group, PrivateGroup)
+    ]
+
+
 def _exercises(chapters: Mapping[str, Chapter]) -> list[Exercise]:
     return [one for chapter in chapters.values() for one in chapter.exercises.values()]
 

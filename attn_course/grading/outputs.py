@@ -65,7 +65,7 @@ def _write(
     options: ReportOptions,
     systems: Sequence[str],
 ) -> list[Entry]:
-    entries = list(gradebook.latest())
+    entries = options.desk.counted(gradebook.latest())
     reports.write_all(out, entries, gradebook.seed, notices, options)
     for system in systems:
         write_export(out, entries, system, options)

@@ -28,7 +28,6 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from attn_course.grading.collected import Attempt
@@ -134,17 +133,12 @@ class Policy:
         return self.trust_file_times or attempt.time_from != BY_FILE
 
 
-def read_policy(file: Path) -> Policy:
-    """Return the policy in a TOML file; or raise `PolicyProblem`."""
+def read_policy(text: str, name: str) -> Policy:
+    """Return the policy that a text in TOML states; or raise `PolicyProblem`, with the name."""
     try:
-        content = tomllib.loads(file.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:
-        why = getattr(fault, "strerror", None) or fault
-        raise PolicyProblem(_("{file} can't be read: {why}.").format(file=file, why=why)) from fault
-    try:
-        return _policy(content)
-    except PolicyProblem as fault:
-        raise PolicyProblem(f"{file}: {fault}") from fault
+        return _policy(tomllib.loads(text))
+    except (PolicyProblem, tomllib.TOMLDecodeError) as fault:
+        raise PolicyProblem(f"{name}: {fault}") from fault
 
 
 def _policy(content: dict[str, Any]) -> Policy:

@@ -11,7 +11,6 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from attn_course.grading.systems import Who
 from attn_course.translate import _
@@ -77,23 +76,16 @@ class Roster:
         return self._named.get(_squashed(who.name), []) if who.name else []
 
 
-def read_roster(file: Path) -> Roster:
-    """Return the roster in a CSV file; or raise `RosterProblem`."""
-    try:
-        text = file.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as fault:
-        why = getattr(fault, "strerror", None) or _("it is not UTF-8")
-        raise RosterProblem(
-            _("The roster {file} can't be read: {why}.").format(file=file, why=why)
-        ) from fault
+def read_roster(text: str, name: str) -> Roster:
+    """Return the roster that a text in CSV has; or raise `RosterProblem`, with the name."""
     lines = list(csv.reader(text.splitlines()))
-    columns = _columns(lines[0] if lines else [], file)
+    columns = _columns(lines[0] if lines else [], name)
     learners: dict[str, Learner] = {}
     places: dict[str, int] = {}
     for number, line in enumerate(lines[1:], start=2):
         cells = {
-            name: line[place].strip() if place < len(line) else ""
-            for name, place in columns.items()
+            column: line[place].strip() if place < len(line) else ""
+            for column, place in columns.items()
         }
         if not any(cells.values()):
             continue
@@ -103,23 +95,23 @@ def read_roster(file: Path) -> Roster:
                 continue
             raise RosterProblem(
                 _("Line {number} of {file} has no login: {name}.").format(
-                    number=number, file=file, name=one.name
+                    number=number, file=name, name=one.name
                 )
             )
         before = places.setdefault(_folded(one.login), number)
         if before != number:
             raise RosterProblem(
                 _("{file} has the login {login} twice, in lines {first} and {second}.").format(
-                    file=file, login=one.login, first=before, second=number
+                    file=name, login=one.login, first=before, second=number
                 )
             )
         learners[one.login] = one
     if not learners:
-        raise RosterProblem(_("{file} names no learner.").format(file=file))
+        raise RosterProblem(_("{file} names no learner.").format(file=name))
     return Roster(learners.values())
 
 
-def _columns(header: list[str], file: Path) -> dict[str, int]:
+def _columns(header: list[str], file: str) -> dict[str, int]:
     """Return where each thing is that we know a use for."""
     places = {" ".join(word.replace("_", " ").lower().split()): n for n, word in enumerate(header)}
     found = {

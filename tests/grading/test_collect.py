@@ -13,7 +13,7 @@ from attn_course.grading import download, intake
 from attn_course.grading.collect import CollectProblem, collect
 from attn_course.grading.collected import read_collected
 from attn_course.grading.download import DownloadProblem, open_download
-from attn_course.grading.roster import read_roster
+from attn_course.grading.roster import Learner, Roster
 from attn_course.practice import exercises
 from tests.grading.downloads import (
     CANVAS,
@@ -45,7 +45,8 @@ def run(*words, roster=True):
 
 
 def rows():
-    return {(one.folder, one.chapter): one for one in read_collected(Path("in"))}
+    text = Path("in/collected.csv").read_text("utf-8")
+    return {(one.folder, one.chapter): one for one in read_collected(text, "collected.csv")}
 
 
 def content(folder):
@@ -258,8 +259,7 @@ def test_without_a_roster_learners_have_the_names_of_the_download(here):
 @pytest.mark.parametrize("login", ["../../etc", "/etc", "..", "a/b", "C:\\x", "con\x00"])
 def test_a_login_that_is_a_path_stays_inside(here, login):
     files = {"Ann Doe_7_assignsubmission_file_/88_fixture.ipynb": RIGHT}
-    roster = read_roster(Path("roster.csv"))
-    roster = type(roster)([type(roster.learners[0])(login, "Ann Doe")])
+    roster = Roster([Learner(login, "Ann Doe")])
     with open_download(as_folder(files, here / "download")) as found:
         made = collect(found, "auto", roster, Path("in"), "last", CHAPTERS)
     (row,) = made.attempts
