@@ -10,10 +10,12 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sized
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from attn_course.grading import desk_options
 from attn_course.practice.numbers import Misuse, chapters_named
 from attn_course.practice.terminal import GOOD, OPEN, WRONG_USE, count, seconds
 from attn_course.translate import _
@@ -90,6 +92,23 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         help=_("seconds between two looks of --watch (%(default)g)"),
     )
     made.add_argument(
+        "--engine",
+        choices=("jobs", "dask"),
+        default="jobs",
+        help=_("what does the work: jobs on this machine, or workers of a Dask cluster"),
+    )
+    made.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        default="",
+        help=_("where Dask's scheduler is, tls://host:port; without it, Dask works here"),
+    )
+    made.add_argument(
+        "--insecure-scheduler",
+        action="store_true",
+        help=_("allow a scheduler without TLS on this machine, tcp://127.0.0.1:port"),
+    )
+    made.add_argument(
         "--isolation",
         choices=("auto", "strict", "none"),
         default="auto",
@@ -139,6 +158,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def add_report_options(made: argparse.ArgumentParser) -> None:
     """Add what may be chosen about reports and exports, for every command that writes them."""
+    desk_options.add_arguments(made)
     made.add_argument(
         "--export",
         action="append",
@@ -179,6 +199,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Grade, write the reports, and say what came of it."""
     # Before NumPy or PyTorch: jobs are forked, and a fork takes no threads along.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    if arguments.engine == "dask":
+        return explained(lambda: _graded_by_dask(arguments))
+    if arguments.scheduler or arguments.insecure_scheduler:
+        return _complain(_("--scheduler is for --engine dask."), WRONG_USE)
     from attn_course.grading.isolation_trial import NoSandbox, find_rung
     from attn_course.grading.launch import sweep
 
@@ -224,32 +248,65 @@ def explained(work: Callable[[], int]) -> int:
 
 
 def _graded(arguments: argparse.Namespace, rung: "Rung") -> int:
-    from attn_course.grading import run
-    from attn_course.grading.instructor import files_in
-    from attn_course.grading.jobs import default_jobs
     from attn_course.grading.sandbox import HeadStart
 
-    if arguments.shard is not None and arguments.seed is None:
-        raise Misuse(_("--shard needs --seed, with the same number for every part."))
+    _refuse_at_once(arguments)
     limits = _limits(arguments)
-    kernel = _fresh_kernel(rung, limits) if arguments.nbval else None
+    kernel = fresh_kernel(rung, limits) if arguments.nbval else None
     with HeadStart(rung, limits) as sandboxes:  # one warms up while we load the chapters
-        settings = run.Settings(
-            submissions=arguments.submissions,
-            out=arguments.out,
-            chapters=_chapters(arguments),
+        settings = _settings(
+            arguments,
             open_sandbox=sandboxes.open,
             after_fork=sandboxes.hand_over,
             rung=rung.letter,
-            limits=limits,
-            jobs=arguments.jobs or default_jobs(limits.memory_mb),
-            seed=arguments.seed,
-            fresh=arguments.fresh,
-            own_checks=tuple(files_in(arguments.checks)) if arguments.checks else (),
             fresh_kernel=kernel,
-            shard=arguments.shard,
         )
         return _reported(arguments, settings)
+
+
+def _graded_by_dask(arguments: argparse.Namespace) -> int:
+    """Have it graded elsewhere: the workers have the sandboxes, and say which rung they are on."""
+    from attn_course.grading.dask_engine import DaskEngine, Scheduler
+    from attn_course.grading.fresh_kernel import FreshKernel
+    from attn_course.grading.isolation import Rung
+
+    def open_sandbox() -> Any:
+        raise AssertionError("nothing is graded in this process")
+
+    _refuse_at_once(arguments)
+    limits = _limits(arguments)
+    kernel = FreshKernel(Rung("A"), limits) if arguments.nbval else None
+    settings = _settings(arguments, open_sandbox=open_sandbox, rung="", fresh_kernel=kernel)
+    scheduler = Scheduler(arguments.scheduler, arguments.insecure_scheduler, settings.jobs)
+    engine = DaskEngine(settings, scheduler, arguments.isolation, arguments.i_trust_these_files)
+    return _reported(arguments, replace(settings, engine=engine))
+
+
+def _refuse_at_once(arguments: argparse.Namespace) -> None:
+    """Raise what is wrong with the options before anything is started or graded."""
+    report_options(arguments)  # a policy that can't be read
+    if arguments.shard is not None and arguments.seed is None:
+        raise Misuse(_("--shard needs --seed, with the same number for every part."))
+
+
+def _settings(arguments: argparse.Namespace, **others: Any) -> "Settings":
+    from attn_course.grading import run
+    from attn_course.grading.instructor import files_in
+    from attn_course.grading.jobs import default_jobs
+
+    limits = _limits(arguments)
+    return run.Settings(
+        submissions=arguments.submissions,
+        out=arguments.out,
+        chapters=_chapters(arguments),
+        limits=limits,
+        jobs=arguments.jobs or default_jobs(limits.memory_mb),
+        seed=arguments.seed,
+        fresh=arguments.fresh,
+        own_checks=tuple(files_in(arguments.checks)) if arguments.checks else (),
+        shard=arguments.shard,
+        **others,
+    )
 
 
 def _reported(arguments: argparse.Namespace, settings: "Settings") -> int:
@@ -320,8 +377,8 @@ def _summed_up(
         for sentence in [*reports.problems(entries, options), *map(line, notices)]:
             print(sentence)
         print(_("Results: {folder}").format(folder=arguments.out), flush=True)
-    for sentence in reports.blanks(entries, options):
-        _say(sentence)
+    for sentence in [*reports.blanks(entries, options), *options.desk.strangers(entries)]:
+        _say(line(sentence))
     failed = [entry for entry in entries if not entry.record.is_judged or entry.has_later]
     return OPEN if failed or not entries else GOOD
 
@@ -341,7 +398,8 @@ def _chapters(arguments: argparse.Namespace) -> Mapping[str, "Chapter"]:
     return {number: known[number] for number in sorted(meant)}
 
 
-def _fresh_kernel(rung: "Rung", limits: "Limits") -> "FreshKernel":
+def fresh_kernel(rung: "Rung", limits: "Limits") -> "FreshKernel":
+    """Return what says whether a notebook runs from top to bottom."""
     from attn_course.grading.fresh_kernel import FreshKernel, missing_packages
 
     missing = missing_packages()
@@ -376,7 +434,18 @@ def report_options(arguments: argparse.Namespace) -> "ReportOptions":
         missing_is_zero=arguments.missing == "zero",
         for_spreadsheets=arguments.spreadsheet_safe,
         book=arguments.book,
+        private=_private_groups(arguments),
+        **desk_options.texts(arguments),
     )
+
+
+def _private_groups(arguments: argparse.Namespace) -> list[str]:
+    """Return the groups of the instructor's own checks, as `ReportOptions` names them."""
+    if not getattr(arguments, "checks", None):
+        return []
+    from attn_course.grading.instructor import private_groups
+
+    return private_groups(_chapters(arguments))
 
 
 def _shard(word: str) -> "Shard":
