@@ -185,7 +185,7 @@ def add_report_options(made: argparse.ArgumentParser) -> None:
     )
     made.add_argument(
         "--book",
-        type=_address,
+        type=address,
         default=os.environ.get(_BOOK, ""),
         metavar="URL",
         help=_("where learners read the book, for links in the feedback (or set {name})").format(
@@ -317,7 +317,7 @@ def _reported(arguments: argparse.Namespace, settings: "Settings") -> int:
     with run.open_gradebook(settings) as gradebook:
         changes.begin(gradebook)
         found = run.grade_folder(settings, gradebook)
-        return write_reports(arguments, gradebook, found.notices)
+        return write_reports(arguments, gradebook, found.notices, report_options(arguments))
 
 
 def _watched(arguments: argparse.Namespace, settings: "Settings") -> int:
@@ -325,7 +325,7 @@ def _watched(arguments: argparse.Namespace, settings: "Settings") -> int:
     from attn_course.grading.watch import Watch
 
     def report(gradebook: "Gradebook", settled: Sized, notices: tuple[str, ...]) -> None:
-        _written(arguments, gradebook, notices)
+        _written(arguments, gradebook, notices, report_options(arguments))
         words = _("Settled and graded: {count}. Results: {folder}")
         print(words.format(count=len(settled), folder=arguments.out), flush=True)
 
@@ -338,13 +338,15 @@ def _watched(arguments: argparse.Namespace, settings: "Settings") -> int:
 
 
 def write_reports(
-    arguments: argparse.Namespace, gradebook: "Gradebook", notices: tuple[str, ...]
+    arguments: argparse.Namespace,
+    gradebook: "Gradebook",
+    notices: tuple[str, ...],
+    options: "ReportOptions",
 ) -> int:
     """Write reports and exports into `arguments.out`, and sum up; return the exit code."""
     from attn_course.grading import changes, reports
 
-    options = report_options(arguments)
-    entries = _written(arguments, gradebook, notices)
+    entries = _written(arguments, gradebook, notices, options)
     changed = changes.end(arguments.out, gradebook, options)
     if arguments.json:
         print(reports.results_json(entries, gradebook.seed, notices, options), end="")
@@ -354,11 +356,13 @@ def write_reports(
 
 
 def _written(
-    arguments: argparse.Namespace, gradebook: "Gradebook", notices: tuple[str, ...]
+    arguments: argparse.Namespace,
+    gradebook: "Gradebook",
+    notices: tuple[str, ...],
+    options: "ReportOptions",
 ) -> list["Entry"]:
     from attn_course.grading import outputs
 
-    options = report_options(arguments)
     submissions = getattr(arguments, "submissions", None)  # who merges knows of none
     return outputs.write(arguments.out, gradebook, notices, options, arguments.export, submissions)
 
@@ -454,7 +458,7 @@ def _shard(word: str) -> "Shard":
     return shard(word)
 
 
-def _address(word: str) -> str:
+def address(word: str) -> str:
     """Return an address of the web, or nothing; a page would run what is no address."""
     try:
         parts = urlsplit(word)

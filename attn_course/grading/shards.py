@@ -17,9 +17,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from attn_course.grading import folder
 from attn_course.grading.gradebook import FILE, Gradebook, GradebookProblem
+from attn_course.grading.outputs import options_of
+from attn_course.grading.report_options import ReportOptions
 from attn_course.translate import _
 
 _FACT = "part"  # under which name a gradebook knows what it is a part of
@@ -100,8 +103,16 @@ def end(gradebook: Gradebook, notices: Sequence[str]) -> None:
         _note(gradebook, replace(known, notices=tuple(notices), is_complete=True))
 
 
-def join(places: Sequence[Path], out: Path) -> tuple[Gradebook, tuple[str, ...]]:
-    """Return the gradebook in `out`, open, with all results of the parts; and their notices.
+class Joined(NamedTuple):
+    """What became of the parts; the gradebook is open."""
+
+    gradebook: Gradebook
+    notices: tuple[str, ...]
+    options: ReportOptions  # how the first part wrote its reports
+
+
+def join(places: Sequence[Path], out: Path) -> Joined:
+    """Return the gradebook in `out` with all results of the parts.
 
     To join them again, when some have gone on, adds what is new.
     """
@@ -111,7 +122,8 @@ def join(places: Sequence[Path], out: Path) -> tuple[Gradebook, tuple[str, ...]]
         _refuse_what_differs(books, parts)
         for place in places:
             folder.prepare(out, place, fresh=False)
-        gradebook = _begun(out, next(iter(books.values())).seed)
+        first = books[places[0]]
+        gradebook, options = _begun(out, first.seed), options_of(first)
         try:
             for book in books.values():
                 gradebook.take_over(book.history())
@@ -120,7 +132,7 @@ def join(places: Sequence[Path], out: Path) -> tuple[Gradebook, tuple[str, ...]]
             gradebook.close()
             raise
     notices = dict.fromkeys(notice for part in parts.values() for notice in part.notices)
-    return gradebook, tuple(notices)
+    return Joined(gradebook, tuple(notices), options)
 
 
 def _take_over_decisions(gradebook: Gradebook, books: Iterable[Gradebook]) -> None:

@@ -4,10 +4,16 @@ Exit codes as of `grade`: 1 also where the parts do not fit, or some are missing
 """
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from attn_course.grading.command import add_report_options, explained, write_reports
+from attn_course.grading.command import (
+    add_report_options,
+    explained,
+    report_options,
+    write_reports,
+)
 from attn_course.translate import _
 
 _EXAMPLES = """\
@@ -48,6 +54,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _joined(arguments: argparse.Namespace) -> int:
     from attn_course.grading import shards
 
-    gradebook, notices = shards.join(arguments.parts, arguments.out)
-    with gradebook:
-        return write_reports(arguments, gradebook, notices)
+    chosen = report_options(arguments)
+    joined = shards.join(arguments.parts, arguments.out)
+    # What the parts were told and this command was not. Above all, groups that an instructor added
+    # stay hidden: which these are, only the parts know.
+    files = {
+        name: getattr(chosen, name) or getattr(joined.options, name)
+        for name in ("policy", "collected", "roster")
+    }
+    options = replace(chosen, private=joined.options.private, **files)
+    with joined.gradebook:
+        return write_reports(arguments, joined.gradebook, joined.notices, options)

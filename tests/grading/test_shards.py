@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from attn_course import cli
-from attn_course.grading import gradebook, jobs, run, shards
+from attn_course.grading import gradebook, jobs, outputs, run, shards
 from attn_course.grading.decisions import Decision
 from attn_course.grading.exports import write_export
 from attn_course.grading.gradebook import Gradebook, GradebookProblem, content_of
+from attn_course.grading.report_options import ReportOptions
 from attn_course.grading.reports import write_all
 from attn_course.grading.run import Settings, grade_folder, open_gradebook
 from attn_course.grading.shards import Shard, ShardsProblem, join, shard
@@ -85,7 +86,7 @@ def grade_parts(submissions, **changes):
 def joined(places, out="joined"):
     """Join parts, reports included; return what the gradebook then says."""
     out = places[0].parent / out
-    book, notices = join(places, out)
+    book, notices, _options = join(places, out)
     with book:
         write(out, book, notices)
         return content_of(book)
@@ -324,3 +325,15 @@ def test_the_part_reaches_the_run():
         .parse_args(["grade", "in", "--out", "out", "--seed", "7", "--shard", "2/3"])
         .shard
     )
+
+
+def test_groups_of_an_instructor_stay_hidden(submissions):
+    places = grade_parts(submissions)
+    private = ["88.squares a few numbers"]
+    for place in places:
+        with Gradebook(place) as book:
+            outputs.write(place, book, (), ReportOptions(private=private))
+    out = submissions.parent / "joined"
+    cli.main(["merge", *map(str, places), "--out", str(out), "--export", "gradescope"])
+    with Gradebook(out) as book:
+        assert list(outputs.options_of(book).private) == private
