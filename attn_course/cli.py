@@ -16,10 +16,14 @@ from types import MappingProxyType
 
 import attn_course
 from attn_course.authoring import command as author_command
-from attn_course.grading import collect_command
+from attn_course.grading import (
+    autograder_command,
+    collect_command,
+    decide_command,
+    report_command,
+    shards_command,
+)
 from attn_course.grading import command as grade_command
-from attn_course.grading import decide_command
-from attn_course.grading import shards_command
 from attn_course.practice.command import check, hint, progress, reset, solution, start, watch
 from attn_course.practice.numbers import Misuse, did_you_mean
 from attn_course.practice.terminal import GOOD, OPEN, WRONG_USE, complain, count, unwritable
@@ -286,8 +290,10 @@ def parser() -> Reader:
         "--fresh", action="store_true", help=_("train anew, and replace the weights in the file")
     )
     collect_command.add_parser(commands)
+    autograder_command.add_parser(commands)
     grade_command.add_parser(commands)
     decide_command.add_parsers(commands)
+    report_command.add_parser(commands)
     shards_command.add_parser(commands)
     top.commands = commands.choices
     return top

@@ -148,7 +148,7 @@ class _Places:
         except Unreadable as fault:
             self.leave(one.file, str(fault).rstrip("."))
             return
-        chapter = chapter_of_file(one.name, self._chapters) or _by_checks(content, self._chapters)
+        chapter = chapter_of(one.name, content, self._chapters)
         if chapter is None:
             self.leave(one.file, _("it names no chapter, and has no checks of one"))
             return
@@ -179,8 +179,11 @@ class _Places:
         return self._roster.find(one.who)
 
 
-def _by_checks(content: bytes, chapters: Mapping[str, Chapter]) -> Chapter | None:
-    """Return the chapter whose exercises a notebook checks: it may be called anything."""
+def chapter_of(name: str, content: bytes, chapters: Mapping[str, Chapter]) -> Chapter | None:
+    """Return the chapter that a notebook names, or whose exercises it checks."""
+    named = chapter_of_file(name, chapters)
+    if named is not None:
+        return named
     for word in _CHECK.findall(content):
         try:
             return exercise_named(word.decode(errors="replace"), chapters).chapter

@@ -51,6 +51,10 @@ class Desk:
         found = counted(list(entries), self.attempts, self._worth)
         return [entry for entry, _attempt in found]
 
+    def login(self, folder: str) -> str:
+        """Return whose folder this is; where that is not known, its name."""
+        return self._logins.get(folder, folder)
+
     def attempt(self, entry: Entry) -> Attempt | None:
         """Return the attempt that a result is about, where it was collected."""
         return self._by_content.get((entry.learner, entry.chapter, entry.content))
@@ -82,6 +86,10 @@ class Desk:
             return points
         late = self.policy.lateness(entry.learner, entry.chapter, attempt, points)
         return late.final if late else points
+
+    @cached_property
+    def _logins(self) -> dict[str, str]:
+        return {one.folder: one.learner for one in self.attempts}
 
     @cached_property
     def _by_content(self) -> dict[tuple[str, str, str], Attempt]:

@@ -109,7 +109,8 @@ def _scored(record: ExerciseRecord, options: ReportOptions) -> list[dict[str, ob
     output = "\n".join(filter(None, said))
     private = [group for group in record.groups if options.is_private(record, group)]
     public = [group for group in record.groups if group not in private]
-    if not private or record.points != _earned(record.groups):  # an instructor has decided
+    # An exercise of an instructor's own has no other groups, and points may be an override.
+    if not private or not public or record.points != _earned(record.groups):
         return [_test(record.id, record.points, record.max_points, output)]
     # What is told is about the first group that went wrong, and public ones are asked first.
     is_public = any(group.status is not Verdict.PASSED for group in public)

@@ -7,11 +7,12 @@ same way, without grading anything.
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from attn_course.grading import reports
+from attn_course.grading.decisions import Decisions
 from attn_course.grading.exports import write_export
 from attn_course.grading.gradebook import Entry, Gradebook
 from attn_course.grading.report_options import ReportOptions
@@ -53,6 +54,20 @@ def submissions_of(gradebook: Gradebook) -> Path | None:
     return Path(noted) if noted else None
 
 
+def counting(gradebook: Gradebook, options: ReportOptions) -> list[Entry]:
+    """Return the results that count: of several attempts the best, with what was decided.
+
+    The checks say which attempt is the best, and an override is then for the one that counts.
+    """
+    login = options.desk.login
+    decided = (replace(one, learner=login(one.learner)) for one in gradebook.decisions())
+    decisions = Decisions(decided)
+    return [
+        replace(entry, record=decisions.shown_in(entry.learner, entry.record))
+        for entry in options.desk.counted(gradebook.latest(is_decided=False))
+    ]
+
+
 def _written(gradebook: Gradebook) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(gradebook.recall(_WRITTEN) or "{}")
     return found
@@ -65,7 +80,7 @@ def _write(
     options: ReportOptions,
     systems: Sequence[str],
 ) -> list[Entry]:
-    entries = options.desk.counted(gradebook.latest())
+    entries = counting(gradebook, options)
     reports.write_all(out, entries, gradebook.seed, notices, options)
     for system in systems:
         write_export(out, entries, system, options)
