@@ -68,7 +68,7 @@ CLASSROOM = {
     "week-1-submissions/week-1-ann-codes/.git/config": b"[core]\n\tfsmonitor = touch /tmp/pwned\n",
     "week-1-submissions/week-1-bobgit/88_fixture.ipynb": WRONG,
     "week-1-submissions/week-1-bobgit/.git/logs/HEAD": REFLOG.splitlines()[0].encode() + b"\n",
-    "week-1-submissions/week-1-zoe-o/work/88_fixture.ipynb": RIGHT,
+    "week-1-submissions/week-1-zoe-o/inner/88_fixture.ipynb": RIGHT,
 }
 NBGRADER = {
     "submitted/ann/week1/88_fixture.ipynb": RIGHT,
