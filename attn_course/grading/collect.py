@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from attn_course.grading import folder
@@ -94,8 +95,12 @@ def collect(
         placed=len({(one.learner, one.chapter) for one in places.new()}),
         missing=_missing(roster, places),
         not_placed=tuple(places.left),
-        notices=(*download.notices, *notices),
+        notices=(*download.notices, *notices, *map(_no_notebook, reading.others)),
     )
+
+
+def _no_notebook(file: File) -> str:
+    return _("Left aside: {file}, which is no notebook.").format(file=file)
 
 
 def _before(into: Path) -> tuple[Attempt, ...]:
@@ -217,7 +222,9 @@ class _Writer:
         self, into: Path, before: Sequence[Attempt], which: str, logins: Sequence[str]
     ) -> None:
         self._into = into
-        self._before = before
+        self._before: dict[tuple[str, str], list[Attempt]] = defaultdict(list)
+        for one in before:
+            self._before[one.learner, one.chapter].append(one)
         self._which = which
         for login in logins:
             if login == FILE or _OURS.fullmatch(login):
@@ -231,8 +238,9 @@ class _Writer:
     def write(self, places: _Places) -> tuple[tuple[Attempt, ...], list[str]]:
         kept = {
             (one.folder, one.chapter): one
-            for one in self._before
-            if (one.learner, one.chapter) not in places.found
+            for whose, several in self._before.items()
+            for one in several
+            if whose not in places.found
         }
         notices: list[str] = []
         for (learner, chapter), new in sorted(places.found.items()):
@@ -250,12 +258,11 @@ class _Writer:
     def _old(self, learner: str, chapter: str) -> list[_Candidate]:
         """Return what an earlier download has brought."""
         found = []
-        for one in self._before:
-            if (one.learner, one.chapter) == (learner, chapter):
-                place = self._into / one.folder / f"{chapter}.ipynb"
-                if place.is_file():  # unless it was removed by hand
-                    handed_in = HandedIn(learner, chapter, place, str(place))
-                    found.append(_Candidate(one, partial(read, handed_in), False, one.attempt))
+        for one in self._before[learner, chapter]:
+            place = self._into / one.folder / f"{chapter}.ipynb"
+            if place.is_file():  # unless it was removed by hand
+                handed_in = HandedIn(learner, chapter, place, str(place))
+                found.append(_Candidate(one, partial(read, handed_in), False, one.attempt))
         return found
 
     def _chosen(self, several: list[_Candidate]) -> tuple[list[_Candidate], list[str]]:
@@ -286,7 +293,7 @@ class _Writer:
 
     def _remove_others(self, kept: Mapping[tuple[str, str], Attempt]) -> None:
         """Remove attempts that were kept before and are not now; nothing else is touched."""
-        for one in self._before:
+        for one in chain.from_iterable(self._before.values()):
             if (one.folder, one.chapter) not in kept and _EARLIER in one.folder:
                 place = self._into / one.folder
                 (place / f"{one.chapter}.ipynb").unlink(missing_ok=True)

@@ -18,7 +18,7 @@ A time that a system does not tell may be known from the file, which is a guess,
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
@@ -65,13 +65,18 @@ class Submitted:
 
 @dataclass(frozen=True)
 class Reading:
-    """The notebooks of which a system says whose they are, and the others."""
+    """The notebooks of which a system says whose they are, and those of which it does not.
+
+    `others` are no notebooks: what learners handed in besides, or in place of one.
+    """
 
     submitted: tuple[Submitted, ...]
     strange: tuple[File, ...]
+    others: tuple[File, ...]
 
 
-Reader = Callable[[Sequence[File], Sequence[str]], Iterator[Submitted]]
+Logins = Mapping[str, str]  # in lower case: as they are written
+Reader = Callable[[Sequence[File], Logins], Iterator[Submitted]]
 
 
 def recognised(files: Sequence[File]) -> str:
@@ -91,15 +96,18 @@ def recognised(files: Sequence[File]) -> str:
     return ""
 
 
-def read_as(system: str, files: Sequence[File], logins: Sequence[str] = ()) -> Reading:
+def read_as(system: str, files: Sequence[File], logins: Iterable[str] = ()) -> Reading:
     """Return the notebooks in `files`; `logins` are those that may be at the end of a folder."""
-    found = tuple(READERS[system](files, logins))
+    found = tuple(READERS[system](files, {login.lower(): login for login in logins}))
     taken = {one.file.path for one in found}
     strange = [f for f in files if f.name.endswith(_NOTEBOOK) and f.path not in taken]
-    return Reading(found, tuple(strange))
+    # A clone, or what nbgrader hands out, has files of its own next to the notebooks.
+    has_own = system in ("classroom", "nbgrader")
+    others = [f for f in files if not f.name.endswith((_NOTEBOOK, _METADATA)) and not has_own]
+    return Reading(found, tuple(strange), tuple(others))
 
 
-def _canvas(files: Sequence[File], _logins: Sequence[str]) -> Iterator[Submitted]:
+def _canvas(files: Sequence[File], _logins: Logins) -> Iterator[Submitted]:
     for file in files:
         found = _CANVAS.fullmatch(file.name)
         if found and file.name.endswith(_NOTEBOOK):
@@ -108,7 +116,7 @@ def _canvas(files: Sequence[File], _logins: Sequence[str]) -> Iterator[Submitted
             yield _by_file(who, file, found["own"], late=late, order=int(found["file"]))
 
 
-def _moodle(files: Sequence[File], _logins: Sequence[str]) -> Iterator[Submitted]:
+def _moodle(files: Sequence[File], _logins: Logins) -> Iterator[Submitted]:
     for file in _notebooks(files):
         for part in file.path[:-1]:
             found = _MOODLE.fullmatch(part)
@@ -117,7 +125,7 @@ def _moodle(files: Sequence[File], _logins: Sequence[str]) -> Iterator[Submitted
                 break
 
 
-def _gradescope(files: Sequence[File], _logins: Sequence[str]) -> Iterator[Submitted]:
+def _gradescope(files: Sequence[File], _logins: Logins) -> Iterator[Submitted]:
     told: dict[tuple[str, ...], tuple[list[Who], datetime | None]] = {}
     for file in files:
         if file.name == _METADATA:
@@ -130,7 +138,7 @@ def _gradescope(files: Sequence[File], _logins: Sequence[str]) -> Iterator[Submi
                 yield Submitted(who, file, file.name, time, BY_SYSTEM if time else "")
 
 
-def _classroom(files: Sequence[File], logins: Sequence[str]) -> Iterator[Submitted]:
+def _classroom(files: Sequence[File], logins: Logins) -> Iterator[Submitted]:
     prefix = _prefix([file for file in files if file.name.endswith(_NOTEBOOK)])
     times = {file.path[:-3]: _last_commit(_text(file)) for file in files if ".git" in file.path}
     for file in _notebooks(files):
@@ -146,7 +154,7 @@ def _classroom(files: Sequence[File], logins: Sequence[str]) -> Iterator[Submitt
                 break
 
 
-def _nbgrader(files: Sequence[File], _logins: Sequence[str]) -> Iterator[Submitted]:
+def _nbgrader(files: Sequence[File], _logins: Logins) -> Iterator[Submitted]:
     times = {f.path[:-1]: time_in(_text(f)) for f in files if f.name == _TIMESTAMP}
     for file in _notebooks(files):
         above = file.path[:-1]
@@ -309,12 +317,17 @@ def _common_words(folders: Sequence[str]) -> str:
     return "".join(common)
 
 
-def _login_in(folder: str, prefix: str, logins: Sequence[str]) -> str:
-    """Return the login at the end of a clone's folder: one of `logins`, or what is left."""
-    lower = folder.lower()
-    known = [one for one in logins if lower == one.lower() or lower.endswith(f"-{one.lower()}")]
-    if known:
-        return max(known, key=len)
+def _login_in(folder: str, prefix: str, logins: Logins) -> str:
+    """Return the login at the end of a clone's folder: one of `logins`, or what is left.
+
+    >>> _login_in("week-1-Bob-Li", "", {"li": "li", "bob-li": "bob-li"})
+    'bob-li'
+    """
+    words = folder.lower().split("-")
+    for place in range(len(words)):  # the longest first
+        login = logins.get("-".join(words[place:]))
+        if login:
+            return login
     is_around = folder == f"{prefix}submissions"  # all clones are in it
     is_clone = prefix and folder.startswith(prefix) and not is_around
     return folder.removeprefix(prefix) if is_clone else ""

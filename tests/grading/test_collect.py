@@ -287,6 +287,14 @@ def test_a_file_without_an_owner_or_a_chapter_is_named(here, capsys):
     assert "Not placed: eveg_109_7_notes.ipynb, since it names no chapter" in said
 
 
+def test_what_is_no_notebook_is_named(here, capsys):
+    files = {**MOODLE, "Eve Gone_9_assignsubmission_file_/everything.zip": b"PK"}
+    assert run(as_folder(files, here / "download")) == 1
+    said = capsys.readouterr()
+    assert "Left aside: Eve Gone_9_assignsubmission_file_/everything.zip, which is no" in said.out
+    assert "Missing from 88_fixture: eve." in said.err
+
+
 def test_links_are_not_followed(here, capsys):
     secret = here / "secret.ipynb"
     secret.write_bytes(WRONG)
