@@ -56,8 +56,12 @@ class Desk:
         return self._logins.get(folder, folder)
 
     def attempt(self, entry: Entry) -> Attempt | None:
-        """Return the attempt that a result is about, where it was collected."""
-        return self._by_content.get((entry.learner, entry.chapter, entry.content))
+        """Return the attempt that a result is about, where it was collected.
+
+        Of a file that could not be read there is no content: then it is the last one.
+        """
+        found = self._by_content.get((entry.learner, entry.chapter, entry.content))
+        return found or (None if entry.content else self._last.get((entry.learner, entry.chapter)))
 
     def lateness(self, entry: Entry, points: float | None) -> Lateness | None:
         """Return how late a notebook was; None where it has no deadline, or is not there."""
@@ -86,6 +90,10 @@ class Desk:
             return points
         late = self.policy.lateness(entry.learner, entry.chapter, attempt, points)
         return late.final if late else points
+
+    @cached_property
+    def _last(self) -> dict[tuple[str, str], Attempt]:
+        return {(one.learner, one.chapter): one for one in self.attempts if one.is_last}
 
     @cached_property
     def _logins(self) -> dict[str, str]:

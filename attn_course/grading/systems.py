@@ -5,8 +5,9 @@ Each reader follows what its system documents, or what its public source writes:
 - canvas: "Download Submissions" of an assignment. Flat files, `doejane_LATE_123_456_name.ipynb`:
   the sortable name without blanks, the mark LATE, Canvas' id of the user and of the file. A file
   that is handed in again under its name gets `-1`, `-2` (Canvas' `content_zipper.rb`). No time.
-- moodle: "Download all submissions" with folders, `Full Name_1234567_assignsubmission_file_/`.
-  What was typed into Moodle is in `…_onlinetext_`. No login, and no time.
+- moodle: "Download all submissions", in folders, `Full Name_1234567_assignsubmission_file_/`, or
+  flat, where the same is in front of each file's name. What was typed into Moodle is in
+  `…_onlinetext_`. No login, and no time.
 - gradescope: "Export Submissions". Folders `submission_123/`, and `submission_metadata.yml` with
   the submitters (name, sid, email) and the time of each.
 - classroom: clones of GitHub Classroom, `<assignment>-<login>/`. Nothing of a clone is run, and git
@@ -30,6 +31,7 @@ BY_SYSTEM, BY_FILE = "system", "file"  # who told the time at which something wa
 _NOTEBOOK = ".ipynb"
 _CANVAS = re.compile(r"(?P<name>.+?)_(?P<late>late_)?(?P<user>\d+)_(?P<file>\d+)_(?P<own>.+)", re.I)
 _MOODLE = re.compile(r"(?P<name>.+)_(?P<id>\d+)_(assignsubmission_)?(file|onlinetext)_?")
+_MOODLE_FLAT = re.compile(r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_file_(?P<own>.+)")
 _METADATA = "submission_metadata.yml"
 _TIMESTAMP = "timestamp.txt"
 _SUBMITTED = "submitted"
@@ -89,6 +91,8 @@ def recognised(files: Sequence[File]) -> str:
         return "nbgrader"
     if any(_MOODLE.fullmatch(part) for file in files for part in file.path[:-1]):
         return "moodle"
+    if any(_MOODLE_FLAT.fullmatch(file.name) for file in notebooks):
+        return "moodle"
     if any(_CANVAS.fullmatch(file.name) for file in notebooks):
         return "canvas"
     if any(".git" in file.path for file in files) or _prefix(notebooks):
@@ -118,11 +122,12 @@ def _canvas(files: Sequence[File], _logins: Logins) -> Iterator[Submitted]:
 
 def _moodle(files: Sequence[File], _logins: Logins) -> Iterator[Submitted]:
     for file in _notebooks(files):
-        for part in file.path[:-1]:
-            found = _MOODLE.fullmatch(part)
-            if found:
-                yield _by_file(Who(name=found["name"]), file, file.name)
-                break
+        folders = filter(None, map(_MOODLE.fullmatch, file.path[:-1]))
+        folder, flat = next(folders, None), _MOODLE_FLAT.fullmatch(file.name)
+        if folder:
+            yield _by_file(Who(name=folder["name"]), file, file.name)
+        elif flat:
+            yield _by_file(Who(name=flat["name"]), file, flat["own"])
 
 
 def _gradescope(files: Sequence[File], _logins: Logins) -> Iterator[Submitted]:

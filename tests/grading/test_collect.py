@@ -82,6 +82,17 @@ def test_a_system_can_be_named(here, capsys, system):
     assert capsys.readouterr().out.startswith(f"From {system}: 3 notebooks")
 
 
+def test_moodle_without_folders_is_recognised_too(here, capsys):
+    files = {name.replace("/", "", 1): content for name, content in MOODLE.items()}
+    files = {name.replace("/", "-"): content for name, content in files.items()}
+    files["Bob O'Hara_2000013_assignsubmission_file_88_fixture.ipynb"] = files.pop(
+        "Bob O'Hara_2000013_assignsubmission_file_sub-88_fixture.ipynb"
+    )
+    assert run(as_folder(files, here / "download")) == 1
+    assert "It looks like a download from moodle: 3 notebooks" in capsys.readouterr().out
+    assert {name: content(name) for name in EXPECTED["moodle"]} == EXPECTED["moodle"]
+
+
 def test_the_grader_finds_what_was_collected_and_no_more(here):
     run(as_folder(MOODLE, here / "download"))
     found = intake.find(Path("in"), CHAPTERS)

@@ -257,6 +257,12 @@ def test_a_result_of_a_file_that_was_not_collected_is_not_late():
     assert "is not known here" in found.why
 
 
+def test_a_file_that_could_not_be_read_was_handed_in_when_it_was():
+    unread = replace(entry("bob", content=""), record=Record(Verdict.UNREADABLE, 12))
+    found = RAW.lateness(unread)
+    assert (found.late_by_text, found.final, found.deduction) == ("1 d 1 h", None, 0)
+
+
 def test_zones_are_told():
     text = POLICY.replace("+02:00", "Z")
     assert "2026-10-05 23:59 (UTC)" in lateness(-HOUR, text=text).why
