@@ -66,13 +66,10 @@ def _moodle(entries: Sequence[Entry], options: ReportOptions) -> dict[str, str]:
     return {"moodle.csv": _table(rows)}
 
 
-def _on_late_work(entry: Entry | None, options: ReportOptions) -> list[object]:
+def _on_late_work(entry: Entry | None, options: ReportOptions) -> Sequence[object]:
     if entry is None:
         return [""] * 4
-    points, late = options.points(entry.record), options.lateness(entry)
-    if late is None:
-        return [points, "", 0.0, points]
-    return [points, late.late_by_text, late.deduction, late.final]
+    return [options.points(entry.record), *options.late_cells(entry)]
 
 
 def _gradescope(entries: Sequence[Entry], options: ReportOptions) -> dict[str, str]:

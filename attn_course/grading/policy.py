@@ -105,22 +105,22 @@ class Policy:
         until = _("Your deadline was {moment}.").format(moment=_moment(deadline))
         time = attempt.handed_in if attempt and self._counts(attempt) else None
         if attempt is None or time is None:
-            return Lateness(None, 0.0, points, f"{until} {_unknown(attempt)}")
+            return Lateness(None, 0, points, f"{until} {_unknown(attempt)}")
         late_by = max(time - deadline, timedelta())
         time = time.astimezone(deadline.tzinfo)
         if not late_by:
             why = _("You handed this in on {moment}, in time.")
-            return Lateness(late_by, 0.0, points, f"{until} {why.format(moment=_moment(time))}")
+            return Lateness(late_by, 0, points, f"{until} {why.format(moment=_moment(time))}")
         came = _("You handed this in on {moment}, late by {late}.").format(
             moment=_moment(time), late=in_words(late_by)
         )
         if late_by <= self.grace:
             why = _("That is within the {grace} for which nothing is deducted.")
             said = why.format(grace=in_words(self.grace))
-            return Lateness(late_by, 0.0, points, f"{until} {came} {said}")
+            return Lateness(late_by, 0, points, f"{until} {came} {said}")
         share = min(self.per_day * math.ceil(late_by / _DAY), 1 - self.floor)
-        deduction = round((points or 0) * share, 2)
-        final = None if points is None else round(points - deduction, 2)
+        deduction = _plain((points or 0) * share)
+        final = None if points is None else _plain(points - deduction)
         why = _("This costs {share:.4g} % of the points.").format(share=100 * share)
         return Lateness(late_by, deduction, final, f"{until} {came} {why}")
 
@@ -280,6 +280,16 @@ def _unknown(attempt: Attempt | None) -> str:
             "deducted."
         )
     return _("When you handed this in is not known here, so nothing is deducted.")
+
+
+def _plain(points: float) -> float:
+    """Return points with two digits at most, and none where they are whole.
+
+    >>> _plain(8.0), _plain(7.125)
+    (8, 7.12)
+    """
+    short = round(points, 2)
+    return int(short) if short == int(short) else short
 
 
 def _moment(time: datetime) -> str:

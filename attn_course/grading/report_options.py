@@ -40,6 +40,13 @@ class ReportOptions:
         """Return how late a notebook was, and what that costs; None where it has no deadline."""
         return self.desk.lateness(entry, self.points(entry.record))
 
+    def late_cells(self, entry: Entry) -> tuple[str, float | None, float | None]:
+        """Return how late, the deduction and what is left, for a table; None is a blank."""
+        points, late = self.points(entry.record), self.lateness(entry)
+        if late is None:  # there is no deadline, so all points are left
+            return "", None if points is None else 0, points
+        return late.late_by_text, None if points is None else late.deduction, late.final
+
     def exported(self, entry: Entry) -> float | None:
         """Return the points for another system: as earned, unless the policy says otherwise."""
         policy, late = self.desk.policy, self.lateness(entry)

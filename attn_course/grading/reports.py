@@ -184,12 +184,10 @@ def _exercise_rows(entries: Iterable[Entry]) -> list[tuple[str, ...]]:
 
 def _late_cells(entry: Entry, options: ReportOptions) -> tuple[object, ...]:
     """Return when a notebook was handed in, how late, what that costs and what is left."""
-    attempt, late = options.desk.attempt(entry), options.lateness(entry)
+    attempt = options.desk.attempt(entry)
     time = attempt.handed_in if attempt else None
     handed_in = time.isoformat(timespec="seconds") if time else ""
-    if late is None:  # there is no deadline, so all points are left
-        return (handed_in, "", 0.0, options.points(entry.record))
-    return (handed_in, late.late_by_text, late.deduction, late.final)
+    return (handed_in, *options.late_cells(entry))
 
 
 def _overrides(entry: Entry) -> str:

@@ -73,10 +73,10 @@ def test_the_best_attempt_counts_with_what_being_late_costs(collected, capsys):
     assert list(rows) == ["ann", "bob", "eve", "zoë"]
     found = {name: (row["points"], row["deduction"], row["final"]) for name, row in rows.items()}
     assert found == {
-        "ann": ("10", "0.0", "10"),
-        "bob": ("12", "6.0", "6.0"),
-        "eve": ("", "0.0", ""),
-        "zoë": ("12", "0.0", "12"),
+        "ann": ("10", "0", "10"),
+        "bob": ("12", "6", "6"),
+        "eve": ("", "", ""),
+        "zoë": ("12", "0", "12"),
     }
     assert rows["bob"]["late_by"] == "13 h"
     page = Path("out/feedback/ann", f"{STEM}.html").read_text("utf-8")
@@ -85,7 +85,7 @@ def test_the_best_attempt_counts_with_what_being_late_costs(collected, capsys):
     canvas = Path("out/canvas.csv").read_text("utf-8").splitlines()
     assert canvas[0].endswith(",Fixture (5)")
     assert canvas[2] == '"Doe, Ann",101,S-1,ann,A,10'
-    assert canvas[3] == "Bob O'Hara,103,S-2,bob,A,6.0"
+    assert canvas[3] == "Bob O'Hara,103,S-2,bob,A,6"
     assert "an extension for nobody, and there is no result" in capsys.readouterr().err
 
 
@@ -101,7 +101,7 @@ def test_the_same_files_are_written_again_after_an_override(collected):
     words = ["override", "bob", "88.squares", "--points", "0", "--reason", "copied"]
     assert cli.main([*words, "--in", "out"]) == 0
     bob = grades()["bob"]
-    assert (bob["points"], bob["deduction"], bob["final"]) == ("10", "5.0", "5.0")
+    assert (bob["points"], bob["deduction"], bob["final"]) == ("10", "5", "5")
 
 
 def test_an_override_is_for_the_attempt_that_counts(collected):

@@ -68,7 +68,7 @@ def test_moodle_has_the_names_too_and_columns_on_late_work_where_there_is_a_poli
         *("username", name, f"{name} points", f"{name} late by"),
         *(f"{name} deduction", f"{name} final"),
     ]
-    assert ann == ["ann", "3", "3", "", "0.0", "3"]
+    assert ann == ["ann", "3", "3", "", "0", "3"]
     assert written(tmp_path, [entry("ann", exercise())], "moodle")[0] == ["username", "88_fixture"]
 
 
