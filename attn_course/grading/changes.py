@@ -18,6 +18,7 @@ from attn_course.grading.gradebook import Entry, Gradebook, set_aside
 from attn_course.grading.records import MISSING, ExerciseRecord
 from attn_course.grading.report_options import ReportOptions
 from attn_course.grading.safe_names import cell, line
+from attn_course.practice.feedback import readable
 from attn_course.practice.results import Verdict, in_words
 from attn_course.translate import _
 
@@ -113,7 +114,7 @@ def _in_short(record: ExerciseRecord | None) -> str:
     if record is None:
         return _("not asked")
     if record.mistake and record.verdict in (Verdict.FAILED, Verdict.ERROR):
-        return record.mistake.replace("_", " ")
+        return readable(record.mistake)
     return in_words(record.verdict)
 
 

@@ -124,7 +124,7 @@ def _with_gradebook(arguments: argparse.Namespace, act: Any) -> int:
 def _override(arguments: argparse.Namespace, gradebook: "Gradebook") -> None:
     from attn_course.grading.decisions import Decision, Decisions
 
-    entries = list(gradebook.latest(is_decided=False))
+    entries = _results(gradebook)
     _refuse_unknown(arguments.learner, [one.learner for one in entries], _("learner"))
     own = [one for one in entries if one.learner == arguments.learner]
     entry, record = _exercise_in(own, arguments.exercise, arguments.learner)
@@ -163,7 +163,7 @@ def _override(arguments: argparse.Namespace, gradebook: "Gradebook") -> None:
 def _comment(arguments: argparse.Namespace, gradebook: "Gradebook") -> None:
     from attn_course.grading.decisions import Decision
 
-    entries = list(gradebook.latest(is_decided=False))
+    entries = _results(gradebook)
     entry, record = _exercise_in(entries, arguments.exercise, _("the gradebook"))
     name = arguments.mistake.strip().replace(" ", "_")
     made = [
@@ -185,6 +185,13 @@ def _comment(arguments: argparse.Namespace, gradebook: "Gradebook") -> None:
     if arguments.remove:
         words = _("{id}, {name}: no longer shown to {count} learners")
     print(words.format(id=record.id, name=name.replace("_", " "), count=made.count(name)))
+
+
+def _results(gradebook: "Gradebook") -> list["Entry"]:
+    """Return the results that count, as the checks gave them."""
+    from attn_course.grading.outputs import options_of
+
+    return options_of(gradebook).desk.counted(gradebook.latest(is_decided=False))
 
 
 def _keep(gradebook: "Gradebook", decision: "Decision", out: Path) -> None:

@@ -184,6 +184,7 @@ def report_of_record(stem: str, record: ExerciseRecord) -> Report:
         ),
         mistake=record.mistake,
         mistake_sentence=record.mistake_message,
+        observations=record.observations,
         is_live=False,
     )
 

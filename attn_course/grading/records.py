@@ -58,6 +58,7 @@ class ExerciseRecord:
     notes: tuple[str, ...] = ()
     section_label: str = ""  # where that heading is: its label, and the stem of its page
     section_page: str = ""
+    observations: tuple[str, ...] = ()  # what can be seen where no mistake is known
     decision: str = ""  # what an instructor decided about the points: shown, and stored elsewhere
 
     def __post_init__(self) -> None:
@@ -173,4 +174,7 @@ def _exercise(found: dict[str, Any]) -> ExerciseRecord:
         for group in found.pop("groups")
     )
     notes, verdict = tuple(found.pop("notes")), Verdict(found.pop("verdict"))
-    return ExerciseRecord(**found, verdict=verdict, groups=groups, notes=notes)
+    observations = tuple(found.pop("observations", ()))  # of records from before there were any
+    return ExerciseRecord(
+        **found, verdict=verdict, groups=groups, notes=notes, observations=observations
+    )

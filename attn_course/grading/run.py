@@ -156,7 +156,7 @@ def grade_folder(settings: Settings, gradebook: Gradebook) -> Intake:
     found = intake.find(settings.submissions, settings.chapters)
     if settings.shard is not None:
         # Of all that were found: who lacks a chapter that others handed in is known only then.
-        mine = (one for one in found.notebooks if settings.shard.has(_storable(one.learner)))
+        mine = (one for one in found.notebooks if settings.shard.has(storable(one.learner)))
         found = replace(found, notebooks=tuple(mine))
     grade_notebooks(settings, gradebook, found.notebooks, versions)
     shards.end(gradebook, found.notices)
@@ -232,12 +232,12 @@ class _Run:
                 continue
             self._running[number] = one.name
             self._show_running()
-            seed = seed_of_submission(self._gradebook.seed, _storable(one.learner), content)
+            seed = seed_of_submission(self._gradebook.seed, storable(one.learner), content)
             yield ToGrade(number, seed, one.chapter, one.name, content)
 
     def _keep_unread(self, one: HandedIn, why: str) -> None:
         chapter = self._settings.chapters[one.chapter]
-        if not one.is_there and self._gradebook.has_result(_storable(one.learner), chapter.stem):
+        if not one.is_there and self._gradebook.has_result(storable(one.learner), chapter.stem):
             self._progress.advance()  # a folder that was emptied takes no points away
             return
         status = Verdict.UNREADABLE if one.is_there else Verdict.NOTHING_HANDED_IN
@@ -260,9 +260,9 @@ class _Run:
         record = replace(record, title=chapter.title, message=cut(message))
         self._gradebook.add(
             Entry(
-                learner=_storable(one.learner),
+                learner=storable(one.learner),
                 chapter=chapter.stem,
-                content=_hash(content),
+                content=content_hash(content),
                 checks=self._versions[one.chapter],
                 rung=rung,
                 seconds=seconds,
@@ -274,8 +274,8 @@ class _Run:
     def _is_graded(self, one: HandedIn, content: bytes) -> bool:
         stem = self._settings.chapters[one.chapter].stem
         version = self._versions[one.chapter]
-        learner = _storable(one.learner)
-        return self._gradebook.is_graded(learner, stem, _hash(content), version, self._is_enough)
+        learner = storable(one.learner)
+        return self._gradebook.is_graded(learner, stem, content_hash(content), version, self._is_enough)
 
     def _is_enough(self, record: Record) -> bool:
         kernel = self._settings.fresh_kernel
@@ -301,9 +301,11 @@ def _without_a_word(chapter: Chapter, done: Done) -> Record:
     return Record(Verdict.NOT_GRADED, chapter.points, sentence.format(seconds=done.seconds))
 
 
-def _hash(content: bytes) -> str:
+def content_hash(content: bytes) -> str:
+    """Return by what the gradebook knows the content of a notebook."""
     return hashlib.sha256(content).hexdigest() if content else ""
 
 
-def _storable(name: str) -> str:
+def storable(name: str) -> str:
+    """Return the name under which the gradebook knows a learner."""
     return name.encode(errors="backslashreplace").decode()

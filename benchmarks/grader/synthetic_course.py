@@ -13,7 +13,7 @@ Some of the notebooks are hostile: grade them in a sandbox only, or ask for `Mix
 import ast
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -72,6 +72,16 @@ class Planted:
             if mistake:
                 count[exercise, mistake] = count.get((exercise, mistake), 0) + 1
         return sorted(count.items(), key=lambda item: (-item[1], item[0]))
+
+    def differing(self, results: Iterable[dict[str, Any]]) -> list[tuple[str, str, str, str]]:
+        """Return what `results` of `results.json` get wrong: who, exercise, planted, found."""
+        return [
+            (result["learner"], one["id"], planted, found)
+            for result in results
+            for one in result["exercises"]
+            if (planted := self.answers.get((result["learner"], one["id"]))) is not None
+            and (found := one["mistake"] or one["verdict"]) != (planted or "passed")
+        ]
 
 
 def make_course(
@@ -160,10 +170,18 @@ def _favourites(stem: str, rng: Random) -> dict[str, list[str]]:
     """Return the mistakes that this class makes, the commonest first: there is a ranking."""
     found = {}
     for name, exercise in _exercises(stem).items():
-        mistakes = [one["name"] for one in exercise["mistakes"]]
+        names = [one["name"] for one in exercise["mistakes"]]
+        mistakes = [one for one in names if not _spoils_others(stem, name, one)]
         rng.shuffle(mistakes)
         found[name] = mistakes[:5]
     return found
+
+
+def _spoils_others(stem: str, name: str, mistake: str) -> bool:
+    """Return whether a wrong answer defines what another exercise asks for."""
+    others = set(_exercises(stem)) - {name}
+    defined = (node for node in ast.parse(_answer(stem, name, mistake)).body)
+    return any(getattr(node, "name", "") in others for node in defined)
 
 
 def _answers(
@@ -205,14 +223,14 @@ def _copied(
     own: dict[str, str],
     rng: Random,
 ) -> dict[str, str]:
-    """Return another learner's answers in disguise; one in five of the answers is their own."""
+    """Return another learner's answers in disguise; one in ten of the answers is their own."""
     number = stem.partition("_")[0]
     others = [one for one, kind in planted.kinds.items() if kind in ("ordinary", "late")]
     source = Random(f"{learner} from").choice(others)
     theirs = written[source, stem]
     code = {}
     for name in {**own, **theirs}:
-        is_own = name in own and (name not in theirs or rng.random() < 0.2)
+        is_own = name in own and (name not in theirs or rng.random() < 0.1)
         if is_own:
             code[name] = own[name]
             continue
