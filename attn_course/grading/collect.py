@@ -26,6 +26,7 @@ from attn_course.grading.download import Download, File
 from attn_course.grading.intake import HandedIn, Unreadable, read
 from attn_course.grading.roster import Learner, Roster
 from attn_course.grading.safe_names import file_names
+from attn_course.grading.submission_times import SubmissionTimes
 from attn_course.grading.systems import BY_FILE, BY_SYSTEM, Submitted, read_as, recognised
 from attn_course.practice.exercise import Chapter
 from attn_course.practice.numbers import Misuse, chapter_of_file, exercise_named
@@ -69,6 +70,7 @@ def collect(
     into: Path,
     attempt: str,
     chapters: Mapping[str, Chapter],
+    times: SubmissionTimes | None = None,
 ) -> Collection:
     """Write the notebooks of a download into the folder `into`, and say what came of it."""
     system = recognised(download.files) if system == "auto" else system
@@ -82,7 +84,7 @@ def collect(
         )
     _prepare(into, download.place)
     reading = read_as(system, download.files, roster.logins if roster else ())
-    places = _Places(roster, chapters)
+    places = _Places(roster, chapters, times or SubmissionTimes())
     for one in reading.submitted:
         places.put(one)
     for file in reading.strange:
@@ -133,9 +135,12 @@ def _prepare(into: Path, download: Path) -> None:
 class _Places:
     """The notebooks of a download, by learner and chapter."""
 
-    def __init__(self, roster: Roster | None, chapters: Mapping[str, Chapter]) -> None:
+    def __init__(
+        self, roster: Roster | None, chapters: Mapping[str, Chapter], times: SubmissionTimes
+    ) -> None:
         self._roster = roster
         self._chapters = chapters
+        self._times = times
         self.found: dict[tuple[str, str], list[_Candidate]] = defaultdict(list)
         self.left: list[str] = []
 
@@ -157,12 +162,14 @@ class _Places:
         if chapter is None:
             self.leave(one.file, _("it names no chapter, and has no checks of one"))
             return
+        learner = learners[0].login
+        time = None if one.time_from == BY_SYSTEM else self._times.of(learner, chapter.stem)
         attempt = Attempt(
             folder="",
-            learner=learners[0].login,
+            learner=learner,
             chapter=chapter.stem,
-            handed_in=one.time,
-            time_from=one.time_from,
+            handed_in=time or one.time,
+            time_from=BY_SYSTEM if time else one.time_from,
             marked_late=one.is_marked_late,
             file=str(one.file),
             sha256=hashlib.sha256(content).hexdigest(),

@@ -15,6 +15,7 @@ from attn_course.translate import _
 if TYPE_CHECKING:
     from attn_course.grading.collect import Collection
     from attn_course.grading.roster import Roster
+    from attn_course.grading.submission_times import SubmissionTimes
 
 _SYSTEMS = ("auto", "canvas", "moodle", "gradescope", "classroom", "nbgrader")
 _MOST_LINES = 40  # of a kind: all of them are in no terminal's interest
@@ -30,6 +31,9 @@ folder of clones, <assignment>-<login>; nbgrader: the folder submitted. Nothing 
 roster.csv has a line for each learner and a header; a column login is enough, and name, email, id
 and github help to find them. Canvas' own gradebook will do. Without a roster, learners have the
 names that the download tells, and nobody is known to be missing.
+
+--times is a table with login (or email, name, github_username) and handed_in, a time with its zone;
+GitHub Classroom's table of grades will do.
 
 --into then has a folder for each learner, for `attn-course grade`, and collected.csv with who, when
 and which file. Collect as many downloads into it as you like, one after the other.
@@ -57,6 +61,12 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     )
     made.add_argument("--roster", type=Path, metavar="FILE", help=_("who takes the course, CSV"))
     made.add_argument(
+        "--times",
+        type=Path,
+        metavar="FILE",
+        help=_("when learners handed in, CSV, where the download does not tell"),
+    )
+    made.add_argument(
         "--into", type=Path, required=True, metavar="DIR", help=_("where the notebooks go")
     )
     made.add_argument(
@@ -81,10 +91,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         roster = _roster(arguments.roster) if arguments.roster else None
+        times = _times(arguments.times, roster) if arguments.times else None
+        choices = (arguments.into, arguments.attempt)
         with open_download(arguments.download) as download:
-            found = collect(
-                download, arguments.system, roster, arguments.into, arguments.attempt, chapters()
-            )
+            found = collect(download, arguments.system, roster, *choices, chapters(), times)
     except (RosterProblem, DownloadProblem, CollectProblem, CollectedProblem) as fault:
         return _complain(str(fault), WRONG_USE)
     except (FolderProblem, Unreadable) as fault:
@@ -101,6 +111,13 @@ def _roster(file: Path) -> "Roster":
     from attn_course.grading.roster import read_roster
 
     return read_roster(read_text(file), str(file))
+
+
+def _times(file: Path, roster: "Roster | None") -> "SubmissionTimes":
+    from attn_course.grading.desk import read_text
+    from attn_course.grading.submission_times import read_times
+
+    return read_times(read_text(file), str(file), roster)
 
 
 def _summed_up(arguments: argparse.Namespace, found: "Collection") -> int:
