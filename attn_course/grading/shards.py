@@ -41,11 +41,16 @@ class Shard:
 
     def has(self, learner: str) -> bool:
         """Return whether a learner belongs to this part."""
-        digest = hashlib.sha256(learner.encode("utf-8", "surrogatepass")).digest()
-        return int.from_bytes(digest[:8], "little") % self.of == self.number - 1
+        return self.number == part_of(learner, self.of)
 
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
+
+
+def part_of(learner: str, of: int) -> int:
+    """Return the number of the part, from 1, to which a learner belongs."""
+    digest = hashlib.sha256(learner.encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "little") % of + 1
 
 
 def shard(word: str) -> Shard:
