@@ -131,8 +131,11 @@ class _Graded(Feedback):
             return _("Not judged, which is not your fault: there are no points yet.")
         if report.verdict is Verdict.TODO and not report.points:
             return super()._headline()
-        words = _("Passed, points: {points} of {most}"), _("Not yet, points: {points} of {most}")
-        sentence = words[0] if report.verdict is Verdict.PASSED else words[1]
+        passed, not_yet = (
+            _("Passed, points: {points} of {most}"),
+            _("Not yet, points: {points} of {most}"),
+        )
+        sentence = passed if report.verdict is Verdict.PASSED else not_yet
         return sentence.format(points=report.points, most=report.most)
 
     @property
