@@ -7,6 +7,7 @@ Gradescope's roster and GitHub Classroom's grades have are known.
 """
 
 import csv
+import io
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
@@ -78,7 +79,10 @@ class Roster:
 
 def read_roster(text: str, name: str) -> Roster:
     """Return the roster that a text in CSV has; or raise `RosterProblem`, with the name."""
-    lines = list(csv.reader(text.splitlines()))
+    try:
+        lines = list(csv.reader(io.StringIO(text, newline="")))
+    except csv.Error as fault:
+        raise RosterProblem(_("{file} is no CSV: {why}.").format(file=name, why=fault)) from fault
     columns = _columns(lines[0] if lines else [], name)
     learners: dict[str, Learner] = {}
     places: dict[str, int] = {}

@@ -7,6 +7,7 @@ several. GitHub Classroom's table of grades will do as it is: it has `github_use
 """
 
 import csv
+import io
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -32,7 +33,7 @@ class SubmissionTimes:
 
 def read_times(text: str, name: str, roster: Roster | None) -> SubmissionTimes:
     """Return the times that a table has; or raise `RosterProblem`, with the name."""
-    lines = csv.DictReader(text.splitlines())
+    lines = csv.DictReader(io.StringIO(text, newline=""))
     column = next((one for one in _TIMES if one in (lines.fieldnames or ())), None)
     if column is None:
         raise RosterProblem(

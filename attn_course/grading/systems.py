@@ -29,7 +29,10 @@ from attn_course.grading.intake import Unreadable
 
 BY_SYSTEM, BY_FILE = "system", "file"  # who told the time at which something was handed in
 _NOTEBOOK = ".ipynb"
-_CANVAS = re.compile(r"(?P<name>.+?)_(?P<late>late_)?(?P<user>\d+)_(?P<file>\d+)_(?P<own>.+)", re.I)
+# No number is longer: Python refuses to read thousands of digits.
+_CANVAS = re.compile(
+    r"(?P<name>.+?)_(?P<late>late_)?(?P<user>\d{1,20})_(?P<file>\d{1,20})_(?P<own>.+)", re.I
+)
 _MOODLE = re.compile(r"(?P<name>.+)_(?P<id>\d+)_(assignsubmission_)?(file|onlinetext)_?")
 _MOODLE_FLAT = re.compile(r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_file_(?P<own>.+)")
 _METADATA = "submission_metadata.yml"
@@ -278,7 +281,7 @@ def _zone(word: str) -> timezone | ZoneInfo | None:
         return timezone(size if offset[1] == "+" else -size) if size < timedelta(days=1) else None
     try:
         return ZoneInfo(word) if re.fullmatch(r"[A-Za-z]+(/[\w+-]+)*", word) else None
-    except (OSError, ValueError):  # no such zone
+    except (OSError, KeyError, ValueError):  # no such zone
         return None
 
 

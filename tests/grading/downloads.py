@@ -36,11 +36,13 @@ submission_71:
   - :name: Ann Doe
     :sid: S-1
     :email: ann@school.edu
-  :created_at: 2026-10-05 21:30:00.123456000 Z
   :score: 3.0
   :history:
   - :id: 70
     :created_at: 2026-10-01 08:00:00.000000000 Z
+    :submitters:
+    - :name: Mallory
+  :created_at: 2026-10-05 21:30:00.123456000 Z
 submission_73:
   :submitters:
   - :name: "Bob O'Hara"

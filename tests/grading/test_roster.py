@@ -32,6 +32,7 @@ def test_canvas_gradebook_is_a_roster():
         ("First name,Last name,Email address\nAnn,Doe,a@b.c\n", "a@b.c", "Ann Doe"),
         ("First Name,Last Name,SID,Email\nAnn,Doe,7,a@b.c\n", "a@b.c", "Ann Doe"),
         ("\ufeffusername,Full name\nann,Ann Doe\n".lstrip("\ufeff"), "ann", "Ann Doe"),
+        ('login,Notes,name\nann,"two\nlines",Ann Doe\n', "ann", "Ann Doe"),
         ("assignment_name,github_username\nweek1,ann-codes\n", "ann-codes", ""),
     ],
 )
