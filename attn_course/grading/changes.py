@@ -145,7 +145,7 @@ def sentences(changes: Iterable[Change]) -> list[str]:
         lines.append(line(f"{learner}  {chapter}  {difference:+d}  {told}"))
     if not lines:
         return []
-    first = _("Points changed in {count} notebooks that had been graded before ({file}):")
+    first = _("Notebooks with other points than before: {count} ({file})")
     shown = lines[:_MOST_LINES]
     if len(lines) > len(shown):
         shown.append(_("… and {count} more.").format(count=len(lines) - len(shown)))

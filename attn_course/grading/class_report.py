@@ -286,7 +286,7 @@ def _points(facts: ClassStatistics) -> Markup:
         _table(_("Points by chapter"), head, rows, first_number=1),
     ]
     if facts.overrides:
-        words = _("Points of {count} exercises were set by an instructor; they count as set.")
+        words = _("Answers whose points an instructor has set, and which count as set: {count}.")
         parts.append(_soft(words.format(count=facts.overrides)))
     return join(parts)
 

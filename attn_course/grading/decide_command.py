@@ -181,9 +181,9 @@ def _comment(arguments: argparse.Namespace, gradebook: "Gradebook") -> None:
         author=arguments.by.strip() or author(),
     )
     _keep(gradebook, decision, arguments.results)
-    words = _("{id}, {name}: shown to {count} learners, and to those who still make it")
+    words = _("{id}, {name}: shown in the feedback of {count}, and of whoever still makes it")
     if arguments.remove:
-        words = _("{id}, {name}: no longer shown to {count} learners")
+        words = _("{id}, {name}: no longer shown in the feedback of {count}")
     print(words.format(id=record.id, name=name.replace("_", " "), count=made.count(name)))
 
 

@@ -125,8 +125,8 @@ class _Graded(Feedback):
     def _headline(self) -> str:
         report = self.report
         if self._is_decided:
-            words = _("Points: {points} of {most}, as your instructor decided")
-            return words.format(points=report.points, most=report.most)
+            decided = _("Points: {points} of {most}, as your instructor decided")
+            return decided.format(points=report.points, most=report.most)
         if report.verdict is Verdict.NOT_JUDGED:
             return _("Not judged, which is not your fault: there are no points yet.")
         if report.verdict is Verdict.TODO and not report.points:

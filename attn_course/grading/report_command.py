@@ -147,7 +147,7 @@ def _alike(
         for learner, cells in of_learners.items()
         for cell in cells
     }
-    words = _("{count} notebooks were not compared: they are not there any more, or have changed.")
+    words = _("Notebooks that are gone or have changed since, and were not compared: {count}.")
     return Alike(
         pairs=similarity.pairs(compared),
         sources=sources,

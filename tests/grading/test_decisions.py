@@ -207,7 +207,7 @@ def test_an_override_is_about_one_learner():
 def test_a_comment_is_written_once_for_everyone_with_the_mistake(graded, capsys):
     words = ["comment", EXERCISE, MISTAKE, "We do this <again> on Monday.", "--by", "Ada"]
     assert run(*words, "--in", "out") == 0
-    assert "shown to 2 learners" in capsys.readouterr().out
+    assert "shown in the feedback of 2" in capsys.readouterr().out
     said = "Comment by Ada: We do this &lt;again&gt; on Monday."
     assert [said in feedback(name) for name in ("ann", "bob", "cy")] == [False, True, True]
     hand_in("dan", notebook_bytes(row_weights=WRONG_ROWS))
@@ -229,7 +229,7 @@ def test_a_comment_can_be_replaced_and_removed(graded):
 def test_a_first_run_and_one_that_changes_nothing_report_no_change(graded, capsys):
     grade()
     assert not Path("out/changes.csv").exists()
-    assert "Points changed" not in capsys.readouterr().out
+    assert "other points than before" not in capsys.readouterr().out
 
 
 def test_a_regrade_says_who_changed_by_how_much_and_why(graded, capsys):
@@ -238,7 +238,7 @@ def test_a_regrade_says_who_changed_by_how_much_and_why(graded, capsys):
     capsys.readouterr()
     grade()
     said = capsys.readouterr().out
-    assert "Points changed in 2 notebooks" in said
+    assert "Notebooks with other points than before: 2 (changes.csv)" in said
     assert (
         "bob  88_fixture  +2  88.row_weights 1 → 3, another file was handed in "
         "(one sum for all → passed)"
@@ -254,7 +254,7 @@ def test_other_checks_are_named_as_the_reason(graded, tmp_path, capsys):
     text = Path(FIXTURE).read_text()
     stricter.write_text(text.replace("return 35", "return 36"))
     run("grade", "in", "--out", "out", "--checks", str(stricter), "--chapters", "88")
-    assert "Points changed in 3 notebooks" in capsys.readouterr().out
+    assert "Notebooks with other points than before: 3" in capsys.readouterr().out
     assert {one["why"].partition(" (")[0] for one in changes()} == {
         "the course, the checks or the limits have changed"
     }
