@@ -11,6 +11,7 @@ they are (TLS). Without an address the cluster is inside this process, and nobod
 """
 
 import json
+import logging
 import math
 import queue
 import time
@@ -79,6 +80,7 @@ class DaskEngine:
             "nbval": settings.fresh_kernel is not None,
         }
         self._count = 0  # batches so far
+        self._again: deque[_Batch] = deque()
 
     def __call__(self, tasks: Iterator[ToGrade]) -> Iterator[Done]:
         """Yield what was graded, in the order in which batches come back."""
@@ -86,7 +88,6 @@ class DaskEngine:
             yield from self._run(client, tasks)
 
     def _run(self, client: Any, tasks: Iterator[ToGrade]) -> Iterator[Done]:
-        self._again: deque[_Batch] = deque()
         running: dict[Any, _Batch] = {}
         finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
         watch = _Workers(client)
@@ -281,6 +282,7 @@ def _own_cluster(distributed: Any, jobs: int) -> Any:
             dashboard_address="127.0.0.1:0",
             worker_dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
+            silence_logs=logging.ERROR,  # Ctrl-C makes it warn of what it cancels
         )
 
 

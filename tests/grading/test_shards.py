@@ -12,11 +12,13 @@ from attn_course.grading import gradebook, jobs, outputs, run, shards
 from attn_course.grading.decisions import Decision
 from attn_course.grading.exports import write_export
 from attn_course.grading.gradebook import Gradebook, GradebookProblem, content_of
+from attn_course.grading.instructor import version_of, with_own_checks
 from attn_course.grading.report_options import ReportOptions
 from attn_course.grading.reports import write_all
 from attn_course.grading.run import Settings, grade_folder, open_gradebook
 from attn_course.grading.shards import Shard, ShardsProblem, join, shard
 from attn_course.inside.limits import Limits
+from tests.grading import fixture_chapter
 from tests.grading.fake_sandbox import FakeSandbox
 from tests.grading.fixture_chapter import CHAPTERS, STUBS, WRONG_ROWS, notebook_bytes
 
@@ -337,3 +339,15 @@ def test_groups_of_an_instructor_stay_hidden(submissions):
     cli.main(["merge", *map(str, places), "--out", str(out), "--export", "gradescope"])
     with Gradebook(out) as book:
         assert list(outputs.options_of(book).private) == private
+
+
+def test_the_version_of_the_checks_does_not_depend_on_where_they_are(tmp_path, monkeypatch):
+    versions = set()
+    for place in ("a", "z/deep"):
+        (tmp_path / place).mkdir(parents=True)
+        copy = shutil.copy(fixture_chapter.__file__, tmp_path / place)
+        chapter = with_own_checks({}, tmp_path / place)["88"]
+        versions.add(version_of(chapter, Limits(), [Path(copy)]))
+        monkeypatch.chdir(tmp_path / place)
+        versions.add(version_of(chapter, Limits(), [Path("fixture_chapter.py")]))
+    assert len(versions) == 1
