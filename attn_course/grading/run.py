@@ -275,7 +275,8 @@ class _Run:
         stem = self._settings.chapters[one.chapter].stem
         version = self._versions[one.chapter]
         learner = storable(one.learner)
-        return self._gradebook.is_graded(learner, stem, content_hash(content), version, self._is_enough)
+        known = content_hash(content)
+        return self._gradebook.is_graded(learner, stem, known, version, self._is_enough)
 
     def _is_enough(self, record: Record) -> bool:
         kernel = self._settings.fresh_kernel
