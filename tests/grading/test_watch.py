@@ -122,11 +122,13 @@ def test_a_file_that_is_written_over_in_the_same_size_is_left_alone_too(inbox):
     same_size = RIGHT.replace(b"x**2", b"x**3")
     script = Script(
         lambda: hand_in(inbox, "ann", same_size, moment=1),
-        lambda: hand_in(inbox, "ann", RIGHT, moment=2),
+        lambda: hand_in(inbox, "ann", same_size, moment=2),
+        lambda: hand_in(inbox, "ann", RIGHT, moment=3),
         nothing,
     )
     assert script.play(settings(inbox)) == [["ann"]]
     assert points(inbox) == {"ann": 12}
+    assert length_of_history(inbox) == 1
 
 
 def test_a_file_that_is_renamed_into_place_is_noticed_whatever_its_size_and_time(inbox):
