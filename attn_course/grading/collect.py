@@ -47,7 +47,7 @@ class Collection:
     """What came of it: sentences about what was not placed, and about choices that were made."""
 
     system: str
-    attempts: tuple[Attempt, ...]  # all that is in the folder now
+    learners: int  # who have a notebook in the folder now
     placed: int
     missing: Mapping[str, tuple[str, ...]]  # chapter: logins of the roster
     not_placed: tuple[str, ...]
@@ -93,7 +93,7 @@ def collect(
     written, notices = _Writer(into, before, attempt, _logins(roster, places, before)).write(places)
     return Collection(
         system=system,
-        attempts=written,
+        learners=len({one.learner for one in written if one.chapter}),
         placed=len({(one.learner, one.chapter) for one in places.new()}),
         missing=_missing(roster, places),
         not_placed=tuple(places.left),
@@ -255,8 +255,10 @@ class _Writer:
             notices += notice
             for one in self._written(chosen):
                 kept[one.folder, one.chapter] = one
-        for name in self._folders.values():
+        for login, name in self._folders.items():
             (self._into / name).mkdir(mode=0o700, exist_ok=True)
+            if name != login:  # or nobody would know whose folder it is while it is empty
+                kept[name, ""] = Attempt(name, login, "")
         self._remove_others(kept)
         attempts = tuple(kept.values())
         folder.write(self._into, FILE, to_csv(attempts))

@@ -124,10 +124,9 @@ def _summed_up(arguments: argparse.Namespace, found: "Collection") -> int:
     asked = arguments.system != "auto"
     words = _("From {system}:") if asked else _("It looks like a download from {system}:")
     print(words.format(system=found.system), end=" ")
-    learners = len({one.learner for one in found.attempts})
     print(
         _("{placed} notebooks were placed; {into} now has those of {learners} learners.").format(
-            placed=found.placed, into=arguments.into, learners=learners
+            placed=found.placed, into=arguments.into, learners=found.learners
         )
     )
     _print_lines(found.notices, sys.stdout)

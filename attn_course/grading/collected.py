@@ -3,7 +3,8 @@
 A line is one attempt: in which folder it is, whose it is, for which chapter, when it was handed in
 and who says so, and what it was called. The grader reads it for the late policy, and to know which
 folders are attempts of one learner. An instructor may correct a time: write it with its zone, and
-`instructor` into the next column. Collecting again then keeps it.
+`instructor` into the next column. Collecting again then keeps it. A line without a chapter says
+whose a folder is, where it could not be called by the login.
 """
 
 import csv
@@ -120,12 +121,9 @@ def counted(
     """
     of_folder = {(one.folder, one.chapter): one for one in attempts}
     learners = {one.folder: one.learner for one in attempts}
-    earlier = {one.folder for one in attempts} - {one.folder for one in attempts if one.is_last}
     together: dict[tuple[str, str], list[tuple[Entry, Attempt | None]]] = defaultdict(list)
     for entry in entries:
         attempt = of_folder.get((entry.learner, entry.chapter))
-        if attempt is None and entry.learner in earlier:
-            continue  # a folder of earlier attempts, and there was none of this chapter
         learner = learners.get(entry.learner, entry.learner)
         together[learner, entry.chapter].append((replace(entry, learner=learner), attempt))
 

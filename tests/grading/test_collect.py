@@ -14,6 +14,7 @@ from attn_course.grading.collect import CollectProblem, collect
 from attn_course.grading.collected import read_collected
 from attn_course.grading.download import DownloadProblem, open_download
 from attn_course.grading.roster import Learner, Roster
+from attn_course.grading.safe_names import shown
 from attn_course.practice import exercises
 from tests.grading.downloads import (
     CANVAS,
@@ -256,7 +257,8 @@ def test_two_learners_of_one_name_are_not_guessed_at(here, capsys):
 
 def test_without_a_roster_learners_have_the_names_of_the_download(here):
     assert run(as_folder(MOODLE, here / "download"), roster=False) == 0
-    assert [row.learner for row in rows().values()] == ["Ann Doe", "Bob O'Hara", "Zoë 🦉 李"]
+    learners = {row.learner for row in rows().values()}
+    assert learners == {"Ann Doe", "Bob O'Hara", "Zoë 🦉 李"}
     folders = {row.folder for row in rows().values()}
     assert "Ann Doe" in folders
     assert all((Path("in") / name / f"{STEM}.ipynb").is_file() for name in folders)
@@ -268,12 +270,22 @@ def test_a_login_that_is_a_path_stays_inside(here, login):
     files = {"Ann Doe_7_assignsubmission_file_/88_fixture.ipynb": RIGHT}
     roster = Roster([Learner(login, "Ann Doe")])
     with open_download(as_folder(files, here / "download")) as found:
-        made = collect(found, "auto", roster, Path("in"), "last", CHAPTERS)
-    (row,) = made.attempts
-    assert row.learner == login
+        collect(found, "auto", roster, Path("in"), "last", CHAPTERS)
+    (row,) = [one for one in rows().values() if one.chapter]
+    assert row.learner == shown(login)
     assert (Path("in") / row.folder / f"{STEM}.ipynb").resolve().parent.parent == Path(
         "in"
     ).resolve()
+
+
+def test_who_is_missing_is_known_by_the_login_even_where_no_folder_can_be_called_so(here):
+    Path("roster.csv").write_text("login,name\nann,Ann Doe\no'hara,Bob\n", encoding="utf-8")
+    for _time in range(2):
+        run(as_folder({"Ann Doe_7_assignsubmission_file_/88_fixture.ipynb": RIGHT}, here / "d"))
+        table = rows().values()
+        assert [(row.learner, row.chapter) for row in table] == [("ann", STEM), ("o'hara", "")]
+        (folder,) = [row.folder for row in table if not row.chapter]
+        assert os.listdir(f"in/{folder}") == []
 
 
 @pytest.mark.parametrize("login", ["collected.csv", "ann.attempt1"])
