@@ -7,7 +7,7 @@ A batch grows from a few notebooks to some hundred, since a task costs the sched
 millisecond. A worker that dies costs its batch a retry, and then this batch goes one by one, so
 that a notebook that ends every worker costs itself alone. Whoever can talk to a scheduler of Dask
 can run any code on its workers, so the connection must be encrypted and both ends must prove who
-they are (TLS). Without an address the cluster is inside this process, and nobody can reach it.
+they are (TLS). Without an address the cluster is inside this process, and no other can reach it.
 """
 
 import json
@@ -39,7 +39,7 @@ _FIRST, _MOST = 8, 200  # notebooks in the first batches, and in the later ones
 _LARGEST = 8 * 2**20  # bytes of notebooks in a batch, or one notebook
 _AHEAD = 2  # batches for each thread of a worker: one at work, one on its way
 _SECONDS_TO_CONNECT = 30
-_LOOK_AGAIN = 5.0  # seconds without news, after which we look whether anybody works
+_LOOK_AGAIN = 5.0  # seconds without news, after which we look for workers
 _PATIENCE = 120.0  # seconds without any worker
 _RUNGS = tuple("ABCDE")
 
@@ -158,7 +158,7 @@ class _Workers:
         """Return how many threads there are; raise `JobsFailed` where there are none for long."""
         try:
             found = sum(self._client.nthreads().values())
-        except Exception as fault:  # whatever Dask raises: there is nobody to talk to
+        except Exception as fault:  # whatever Dask raises: the scheduler does not answer
             raise JobsFailed(
                 _(
                     "The connection to the scheduler is lost. What was graded is kept; run the "

@@ -1,7 +1,7 @@
 """The process that grades for a worker of Dask, which starts it as a program of its own.
 
-A worker of Dask has threads, so it must not fork, and its heart must go on beating while a notebook
-is judged. So it starts this process, which reads frames from its standard input and answers each
+A worker of Dask has threads, so it must not fork, and its heartbeat must go on while a notebook is
+judged. So it starts this process, which reads frames from its standard input and answers each
 on its standard output:
 
     how to grade (msgpack)  →  {"ready": rung} or {"refused": why}

@@ -96,7 +96,7 @@ def _graded(folder: Path, name: str, count: int, jobs: int, *options: str) -> di
 class _ProcessorTime:
     """Watches how much processor time this process and all below it have used.
 
-    The system tells it of those that ended only where somebody waited for them, which is not so in
+    The system tells it of those that ended only where a parent waited for them, which is not so in
     a sandbox that is ended as a whole. So we look each second, and the most that we saw counts.
     """
 

@@ -165,7 +165,7 @@ def certificates(tmp_path):
 
 
 def graded_in_a_thread(batch):
-    """Stands for `grade_batch`, where the worker is a thread of this process."""
+    """Replaces `grade_batch`, where the worker is a thread of this process."""
     content = msgpack.unpackb(zlib.decompress(batch))
     return json.dumps({"results": [result(ToGrade(**one)) for one in content["tasks"]]}).encode()
 
