@@ -21,7 +21,7 @@ from attn_course.grading.fingerprints import grams, prints
 from attn_course.inside.notebook import Cell, source_of
 from attn_course.practice import exercises
 
-LEAST_SHARED = 20
+LEAST_SHARED = 30
 LEAST_SHARE = 0.5
 _FEW, _MANY = 4, 10  # the bounds of `commonest`
 
