@@ -112,6 +112,16 @@ def test_an_override_is_for_the_attempt_that_counts(collected):
     assert grades()["ann"]["final"] == "12"
 
 
+def test_an_override_does_not_make_another_attempt_the_best(collected):
+    assert grade() == 1
+    words = ["override", "ann", "88.row_weights", "--points", "0", "--reason", "copied"]
+    assert cli.main([*words, "--in", "out"]) == 0
+    assert grades()["ann"]["points"] == "9"  # of the last attempt, which had 12, and not 10
+    page = Path("out/feedback/ann", f"{STEM}.html").read_text("utf-8")
+    assert "Of your 2 attempts, number 2 counts" in page
+    assert "the check gave 3. Reason: copied" in page
+
+
 @pytest.mark.parametrize(
     ("option", "text", "why"),
     [
