@@ -208,7 +208,8 @@ def _mistakes(facts: ClassStatistics, options: ReportOptions) -> Markup:
     if not facts.mistakes:
         return _paragraph(_("No mistake that has a name was made."))
     about = _(
-        "The share is of those who wrote something for the exercise. To write one comment for "
+        "The share is of those who wrote something for the exercise. A mistake counts too where "
+        "the check could only guess it, and told the learner “Perhaps”. To write one comment for "
         "everyone who made a mistake: attn-course comment EXERCISE MISTAKE “…”."
     )
     return join([_soft(about), _ranked(facts.mistakes, _MOST_MISTAKES, options)])
