@@ -71,7 +71,7 @@ def as_markdown(rows: Sequence[Mapping[str, float]]) -> str:
         "|---|---|---|---|",
     ]
     for row in rows:
-        times = (f"{row[name] / 60:.0f} minutes" for name in ("parts", "joined", "dask"))
+        times = (f"{row[name] / 60:.0f} min" for name in ("parts", "joined", "dask"))
         lines.append(f"| {row['machines']} | {' | '.join(times)} |")
     return "\n".join(lines)
 
@@ -134,12 +134,16 @@ def by_dask(
     heapq.heapify(free)
     coming: list[tuple[float, int]] = []  # when a batch comes back, and how large it is
     now = 0.0
-    lost = dead * PROCESSORS  # so many batches are done twice
-    for number, batch in enumerate(_batches(times, slots)):
+    batches = _batches(times, slots)
+    half_way, lost = len(batches) // 2, dead * PROCESSORS
+    for number, batch in enumerate(batches):
+        is_lost = half_way <= number < half_way + lost  # with its worker, and done twice
+        if is_lost:
+            heapq.heappop(free)
         while len(coming) >= _AHEAD * slots:
             now = _stored(now, coming, half)
         now += len(batch) * half + task
-        work = sum(batch) * (2 if number < lost else 1)
+        work = sum(batch) * (2 if is_lost else 1)
         end = max(heapq.heappop(free), now) + work
         heapq.heappush(free, end)
         heapq.heappush(coming, (end, len(batch)))
