@@ -221,7 +221,7 @@ def in_words(figures: dict[str, Any]) -> str:
     return "\n".join(
         [
             f"The machine had {figures['processors']} processors and much other work to do "
-            f"(a load of {from_:.0f} to {to:.0f}), so an idle one needs a fraction of these times.",
+            f"(a load of {from_:.0f} to {to:.0f}), so these times say little about an idle one.",
             "Processor time hardly depends on other work: "
             f"a notebook costs {1000 * figures['seconds_of_a_notebook']:.0f} ms of it and the "
             f"start of a run {figures['seconds_to_start']:.0f} s.",
