@@ -16,6 +16,13 @@ from types import MappingProxyType
 
 import attn_course
 from attn_course.authoring import command as author_command
+from attn_course.grading import (
+    autograder_command,
+    collect_command,
+    decide_command,
+    report_command,
+    shards_command,
+)
 from attn_course.grading import command as grade_command
 from attn_course.practice.command import check, hint, progress, reset, solution, start, watch
 from attn_course.practice.numbers import Misuse, did_you_mean
@@ -282,7 +289,12 @@ def parser() -> Reader:
     made.add_argument(
         "--fresh", action="store_true", help=_("train anew, and replace the weights in the file")
     )
+    collect_command.add_parser(commands)
+    autograder_command.add_parser(commands)
     grade_command.add_parser(commands)
+    decide_command.add_parsers(commands)
+    report_command.add_parser(commands)
+    shards_command.add_parser(commands)
     top.commands = commands.choices
     return top
 

@@ -48,7 +48,7 @@ _DEFAULTS = ReportOptions()
 def page(entry: Entry, options: ReportOptions = _DEFAULTS) -> Markup:
     """Return the feedback on one notebook as a whole HTML page."""
     record = entry.record
-    lines = [record.message] if record.message else []
+    lines = [*_handed_in(entry, options), *([record.message] if record.message else [])]
     if record.runs:
         runs = _("Runs from top to bottom in a fresh kernel (no points): {answer}")
         lines.append(runs.format(answer=record.runs))
@@ -63,6 +63,22 @@ def page(entry: Entry, options: ReportOptions = _DEFAULTS) -> Markup:
         points=_points(record, options),
         inside=join([*paragraphs, *exercises], between="\n"),
     )
+
+
+def _handed_in(entry: Entry, options: ReportOptions) -> list[str]:
+    """Return which attempt this is, how late it was and what that costs, where that is known."""
+    lines = []
+    attempt, late = options.desk.attempt(entry), options.lateness(entry)
+    if attempt and attempt.attempts > 1:
+        words = _("Of your {count} attempts, number {number} counts: it is your best.")
+        lines.append(words.format(count=attempt.attempts, number=attempt.attempt))
+    if late:
+        lines.append(late.why)
+    if late and late.deduction and late.final is not None:
+        words = _("Deducted: {deduction:g}. Points that are left: {final:g} of {most}.")
+        most = entry.record.max_points
+        lines.append(words.format(deduction=late.deduction, final=late.final, most=most))
+    return lines
 
 
 def _heading(entry: Entry) -> str:
@@ -97,16 +113,29 @@ def _points(record: Record, options: ReportOptions) -> str:
 
 
 class _Graded(Feedback):
-    """Feedback whose first line does without the title, which is above it."""
+    """Feedback whose first line does without the title, which is above it.
+
+    `decision` is what an instructor decided about the points, where that counts.
+    """
+
+    def __init__(self, report: Report, notes: list[str], decision: str = "") -> None:
+        super().__init__(report, [decision, *notes] if decision else notes)
+        self._is_decided = bool(decision)
 
     def _headline(self) -> str:
         report = self.report
+        if self._is_decided:
+            decided = _("Points: {points} of {most}, as your instructor decided")
+            return decided.format(points=report.points, most=report.most)
         if report.verdict is Verdict.NOT_JUDGED:
             return _("Not judged, which is not your fault: there are no points yet.")
         if report.verdict is Verdict.TODO and not report.points:
             return super()._headline()
-        words = _("Passed, points: {points} of {most}"), _("Not yet, points: {points} of {most}")
-        sentence = words[0] if report.verdict is Verdict.PASSED else words[1]
+        passed, not_yet = (
+            _("Passed, points: {points} of {most}"),
+            _("Not yet, points: {points} of {most}"),
+        )
+        sentence = passed if report.verdict is Verdict.PASSED else not_yet
         return sentence.format(points=report.points, most=report.most)
 
     @property
@@ -121,13 +150,13 @@ class _Graded(Feedback):
 
 def _exercise(stem: str, record: ExerciseRecord, options: ReportOptions) -> Markup:
     notes = list(record.notes)
-    if record.verdict in FAULTS and record.is_judged:
+    if record.verdict in FAULTS and record.verdict is not Verdict.NOT_JUDGED:
         notes.insert(0, _("Stopped: {verdict}.").format(verdict=in_words(record.verdict)))
     if record.verdict is Verdict.MISSING and not notes:
         notes = [_("Not found in the notebook.")]
     report = report_of_record(stem, record)
     heading = fill("<h2>$title</h2>", title=record.title)
-    parts = [heading, _Graded(report, notes)._repr_html_()]
+    parts = [heading, _Graded(report, notes, record.decision)._repr_html_()]
     if record.verdict not in (Verdict.PASSED, Verdict.TODO, Verdict.NOT_JUDGED):
         parts.append(_to_read(report.section, options))
     return join(parts)
@@ -158,12 +187,13 @@ def report_of_record(stem: str, record: ExerciseRecord) -> Report:
         ),
         mistake=record.mistake,
         mistake_sentence=record.mistake_message,
+        observations=record.observations,
         is_live=False,
     )
 
 
 def _groups(record: ExerciseRecord) -> tuple[GroupReport, ...]:
     """Return how the groups went; of what was not judged that is not known."""
-    if not record.is_judged:
+    if record.verdict is Verdict.NOT_JUDGED:
         return ()
     return tuple(GroupReport(one.label, one.points, one.status) for one in record.groups)

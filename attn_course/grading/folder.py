@@ -7,7 +7,7 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from attn_course.grading.gradebook import FILE, Gradebook
+from attn_course.grading.gradebook import FILE, SET_ASIDE, Gradebook
 from attn_course.translate import _
 
 
@@ -42,17 +42,17 @@ def prepare(folder: Path, submissions: Path, fresh: bool) -> None:
         _set_aside(folder)
 
 
-def write(folder: Path, name: str, text: str) -> None:
+def write(folder: Path, name: str, content: str | bytes) -> None:
     """Write the file `name` (it may have folders in it) below `folder`, in one step."""
     target = folder / name
     try:
-        _write(folder, target, text)
+        _write(folder, target, content.encode() if isinstance(content, str) else content)
     except OSError as fault:
         fault.filename = str(target)  # which may not be there: an error in writing names no file
         raise
 
 
-def _write(folder: Path, target: Path, text: str) -> None:
+def _write(folder: Path, target: Path, content: bytes) -> None:
     for parent in reversed(target.relative_to(folder).parents[:-1]):
         inner = folder / parent
         inner.mkdir(mode=0o700, exist_ok=True)
@@ -61,11 +61,12 @@ def _write(folder: Path, target: Path, text: str) -> None:
                 _("{inner} is a link, and nothing is written behind links.").format(inner=inner)
             )
     new = target.with_name(f".{target.name}.new")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     descriptor = os.open(new, flags, 0o600)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
         os.replace(new, target)
     except BaseException:
         new.unlink(missing_ok=True)
@@ -76,4 +77,4 @@ def _set_aside(folder: Path) -> None:
     """Give the gradebook another name: to begin anew is no reason to lose anything."""
     Gradebook(folder).close()  # recovers what a killed run had left next to the file
     when = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
-    (folder / FILE).rename(folder / f"gradebook-until-{when}.sqlite")
+    (folder / FILE).rename(folder / SET_ASIDE.format(when=when))

@@ -247,7 +247,12 @@ class _Grading:
                 warnings.catch_warnings()
             ):  # an overflow in what came back is not our user's affair
                 warnings.simplefilter("ignore")
-                result = exercise.check(_Bounded(submission, share), seed_of(exercise, self._seed))
+                # What an answer that has seen private inputs is like, it could have chosen.
+                result = exercise.check(
+                    _Bounded(submission, share),
+                    seed_of(exercise, self._seed),
+                    observing=not child.has_seen,
+                )
         except InfrastructureFault:
             raise
         except Exception as fault:
@@ -287,6 +292,7 @@ class _Grading:
             mistake_message=known.sentence if known else "",
             groups=tuple(GroupRecord(g.label, g.points, g.verdict) for g in result.groups),
             notes=cut_all(told),
+            observations=() if submission.verdict else cut_all(result.observations),
         )
 
 

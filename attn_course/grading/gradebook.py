@@ -7,6 +7,9 @@ then says that it came. A notebook is graded anew when its content (`content`, a
 judges it (`checks`, a version) changed. The seed from which inputs are drawn is stored before the
 first result, so that a run that goes on next week asks what it would have asked today.
 
+What an instructor decides (`decisions`) is kept in a table of its own, so it survives when a
+notebook is graded again; a gradebook that is begun anew inherits it from the one set aside.
+
 A chapter is stored under the stem that it had then. Should it be renamed, nothing is rewritten:
 what was stored under a former stem is found under today's (`practice.numbers.RENAMED`).
 """
@@ -17,13 +20,14 @@ import os
 import secrets
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
+from attn_course.grading.decisions import Decision, Decisions
 from attn_course.grading.records import UNJUDGED, Record, UnknownRecord, cut, from_json
 from attn_course.grading.write_faults import not_written
 from attn_course.practice.numbers import current_stem
@@ -31,6 +35,7 @@ from attn_course.practice.results import Verdict
 from attn_course.translate import _
 
 FILE = "gradebook.sqlite"
+SET_ASIDE = "gradebook-until-{when}.sqlite"  # how a gradebook is called once another was begun
 _APPLICATION = 0x41545447  # how SQLite files tell whose they are: ours say ATTG
 _FORMAT = 1
 _TABLES = """
@@ -59,6 +64,18 @@ CREATE TABLE exercises (
     PRIMARY KEY (result, exercise)
 );
 """
+# Added to gradebooks from before there were decisions too.
+_DECISIONS = """CREATE TABLE IF NOT EXISTS decisions (
+    id INTEGER PRIMARY KEY,
+    learner TEXT NOT NULL,          -- empty for a comment, which is for everyone with a mistake
+    chapter TEXT NOT NULL,          -- NN_topic, as it was called then
+    exercise TEXT NOT NULL,         -- its name
+    mistake TEXT NOT NULL,          -- empty for an override
+    points INTEGER,                 -- of an override; NULL where it was removed
+    words TEXT NOT NULL,            -- the reason, or the comment; empty where that was removed
+    author TEXT NOT NULL,
+    made TEXT NOT NULL              -- when, UTC
+)"""
 _JUDGED = f"""(status NOT IN ({", ".join(f"'{one}'" for one in UNJUDGED)}) AND NOT EXISTS
     (SELECT 1 FROM exercises WHERE result = results.id AND verdict = '{Verdict.NOT_JUDGED}'))"""
 _COUNTS = f"coalesce(max(CASE WHEN {_JUDGED} THEN id END), max(id))"
@@ -69,17 +86,25 @@ _VIEW = f"""CREATE VIEW latest AS SELECT id, learner, chapter, content, checks,
 
 _COLUMNS = ("learner", "chapter", "content", "checks", "rung", "seconds", "record", "graded")
 _HISTORY = f"SELECT {', '.join(_COLUMNS)} FROM results ORDER BY learner, current_stem(chapter), id"
-# The same results as in the view, with former and today's stems of a chapter taken together; and
-# the last of all, where that is a later one.
+# The same results as in the view, or as it was up to some id, with former and today's stems of a
+# chapter taken together; and the last of all, where that is a later one.
 _LATEST = f"""SELECT {", ".join(f"found.{one}" for one in _COLUMNS)},
     later.content, later.record, later.graded
     FROM (SELECT {_COUNTS} AS counts, max(id) AS last FROM results
-        GROUP BY learner, current_stem(chapter))
+        WHERE id <= ? GROUP BY learner, current_stem(chapter))
     JOIN results AS found ON found.id = counts
     LEFT JOIN results AS later ON later.id = last AND last > counts
     ORDER BY found.learner, current_stem(found.chapter)"""
+_THE_SAME = """SELECT 1 FROM results WHERE learner = ? AND current_stem(chapter) = ?
+    AND content = ? AND checks = ? AND record = ? AND graded = ?"""
 _LAST_OF_ONE = """SELECT content, checks, record FROM results
     WHERE learner = ? AND current_stem(chapter) = ? ORDER BY id DESC LIMIT 1"""
+
+_ALL = 2**63 - 1  # the largest id that there can be
+_DECISION_COLUMNS = (
+    *("learner", "chapter", "exercise", "mistake", "points", "words", "author"),
+    "made",
+)
 
 _IN_USE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
@@ -116,8 +141,8 @@ class Gradebook:
         gradebook.add(entry)
     """
 
-    def __init__(self, folder: Path, seed: int | None = None) -> None:
-        self.file = folder / FILE
+    def __init__(self, folder: Path, seed: int | None = None, name: str = FILE) -> None:
+        self.file = folder / name
         if self.file.is_symlink():
             raise GradebookProblem(
                 _("{file} is a link: name another folder.").format(file=self.file)
@@ -148,6 +173,9 @@ class Gradebook:
             ask("INSERT INTO facts VALUES ('format', ?)", [str(_FORMAT)])
             ask("INSERT INTO facts VALUES ('seed', ?)", [str(chosen)])
             ask(f"PRAGMA application_id = {_APPLICATION}")
+            ask(_DECISIONS)
+            for decision in _decisions_set_aside(self.file):
+                self._insert_decision(decision)
         elif application != _APPLICATION:
             raise GradebookProblem(
                 _("{file} is not a gradebook of this course: name another folder.").format(
@@ -155,6 +183,7 @@ class Gradebook:
                 )
             )
         self.seed = self._stored_seed()
+        ask(_DECISIONS)
         view = ask("SELECT sql FROM sqlite_master WHERE name = 'latest'").fetchone()
         if view != (_VIEW,):
             ask("DROP VIEW IF EXISTS latest")
@@ -226,21 +255,74 @@ class Gradebook:
             found = self._connection.execute(_LAST_OF_ONE, [learner, chapter]).fetchone()
         return found is not None
 
-    def latest(self) -> Iterator[Entry]:
+    def recall(self, name: str) -> str:
+        """Return what was remembered under `name`, or nothing."""
+        with self._explained():
+            ask = "SELECT value FROM facts WHERE name = ?"
+            found = self._connection.execute(ask, [name]).fetchone()
+        return found[0] if found else ""
+
+    def remember(self, name: str, value: str) -> None:
+        """Keep something about the whole gradebook, in the place of what was kept before."""
+        with self._explained():
+            self._connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", [name, value])
+
+    def take_over(self, entries: Iterable[Entry]) -> None:
+        """Add results of another gradebook with their times: all that are not here, or none."""
+        with self._explained():
+            ask = self._connection.execute
+            ask("BEGIN IMMEDIATE")
+            try:
+                for entry in entries:
+                    record = entry.record.to_json()
+                    told = [entry.learner, entry.chapter, entry.content, entry.checks]
+                    if ask(_THE_SAME, [*told, record, entry.graded]).fetchone() is None:
+                        self._insert(entry, record)
+                ask("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    ask("ROLLBACK")
+                raise
+
+    def latest(self, until: int | None = None, is_decided: bool = True) -> Iterator[Entry]:
         """Yield the result that counts for every learner and chapter, in order.
 
         That is the last one that was judged. Where another came later, the message says so.
+        `until` asks for what counted when that was the `last_id`, and without `is_decided` the
+        points are those of the checks, without overrides and comments.
         """
+        decisions = Decisions(self.decisions() if is_decided else ())
         with self._explained():
-            for row in self._connection.execute(_LATEST):
+            for row in self._connection.execute(_LATEST, [_ALL if until is None else until]):
                 found, later = _entry(*row[: len(_COLUMNS)]), row[len(_COLUMNS) :]
-                yield found if later[0] is None else _with_later(found, *later)
+                entry = found if later[0] is None else _with_later(found, *later)
+                yield replace(entry, record=decisions.shown_in(entry.learner, entry.record))
+
+    @property
+    def last_id(self) -> int:
+        """The number of the last result that was stored; 0 where there is none."""
+        with self._explained():
+            (last,) = self._connection.execute("SELECT max(id) FROM results").fetchone()
+        return last or 0
 
     def history(self) -> Iterator[Entry]:
         """Yield every result there ever was: by learner and chapter, the oldest first."""
         with self._explained():
             for row in self._connection.execute(_HISTORY):
                 yield _entry(*row)
+
+    def decide(self, decision: Decision) -> None:
+        """Store what an instructor decided; what was decided before stays in the history."""
+        with self._explained():
+            self._insert_decision(decision)
+
+    def decisions(self) -> list[Decision]:
+        """Return all that was ever decided, the oldest first."""
+        with self._explained():
+            rows = self._connection.execute(
+                f"SELECT {', '.join(_DECISION_COLUMNS)} FROM decisions ORDER BY id"
+            ).fetchall()
+        return [Decision(**dict(zip(_DECISION_COLUMNS, row, strict=True))) for row in rows]
 
     def close(self) -> None:
         """Put everything into the one file, and let go of it."""
@@ -281,6 +363,14 @@ class Gradebook:
             ],
         )
 
+    def _insert_decision(self, decision: Decision) -> None:
+        values = [getattr(decision, column) for column in _DECISION_COLUMNS[:-1]]
+        self._connection.execute(
+            f"INSERT INTO decisions ({', '.join(_DECISION_COLUMNS)})"
+            f" VALUES ({', '.join('?' * len(_DECISION_COLUMNS))})",
+            [*values, decision.made or _now()],
+        )
+
     @contextmanager
     def _explained(self) -> Iterator[None]:
         """Turn what SQLite or the system says into a sentence that says what to do."""
@@ -312,6 +402,31 @@ class Gradebook:
             "{file} can't be read ({why}): put a copy of yours in its place, or name another "
             "folder."
         ).format(file=self.file, why=why)
+
+
+def existing(folder: Path) -> Gradebook:
+    """Return the gradebook in `folder`, which must be there: none is made."""
+    if not (folder / FILE).is_file():
+        raise GradebookProblem(
+            _(
+                "There is no gradebook in {folder}: name the folder that `attn-course grade` wrote."
+            ).format(folder=folder)
+        )
+    return Gradebook(folder)
+
+
+def set_aside(folder: Path) -> Path | None:
+    """Return the gradebook that was set aside last, when another was begun, or None."""
+    return max(folder.glob(SET_ASIDE.format(when="*")), default=None)  # its name has the time
+
+
+def _decisions_set_aside(file: Path) -> list[Decision]:
+    """Return what a gradebook that is begun anew inherits: decisions are about learners."""
+    before = set_aside(file.parent) if file.name == FILE else None
+    if before is None:
+        return []
+    with Gradebook(file.parent, name=before.name) as old:
+        return old.decisions()
 
 
 def _entry(

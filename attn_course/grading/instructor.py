@@ -69,6 +69,16 @@ def with_own_checks(chapters: Mapping[str, Chapter], place: Path) -> dict[str, C
     return dict(sorted(extended.items()))
 
 
+def private_groups(chapters: Mapping[str, Chapter]) -> list[str]:
+    """Return the groups that an instructor added, as `<id of exercise> <label>`."""
+    return [
+        f"{one.id} {group.label}"
+        for one in _exercises(chapters)
+        for group in one.groups
+        if isinstance(group, PrivateGroup)
+    ]
+
+
 def _exercises(chapters: Mapping[str, Chapter]) -> list[Exercise]:
     return [one for chapter in chapters.values() for one in chapter.exercises.values()]
 
@@ -91,11 +101,12 @@ def version_of(chapter: Chapter, limits: Limits, own_checks: Iterable[Path] = ()
     """
     package = Path(attn_course.__file__).parent
     data = (package / "practice" / "exercises").glob("*.json")
-    files = {*package.rglob("*.py"), *data, *own_checks, *_sources(chapter)}
+    named = (*package.rglob("*.py"), *data, *own_checks, *_sources(chapter))
+    files = {path.resolve() for path in named}  # each once, however it was named
     digest = hashlib.sha256(f"{attn_course.__version__} {limits}".encode())
-    for path in sorted(files):
-        content = path.read_bytes()
-        digest.update(f"{path.name} {len(content)}\n".encode() + content)
+    # Not in the order of their folders: on another machine, checks may be before the course.
+    for name, content in sorted((path.name, path.read_bytes()) for path in files):
+        digest.update(f"{name} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:16]
 
 

@@ -27,6 +27,7 @@ _MOST_NOTICES = 12  # about the other files of one learner
 _ATTEMPTS = 3  # to read a file that somebody is writing
 
 _ENDING = ".ipynb"
+_COLLECTED = "collected.csv"  # what `attn-course collect` knows about the notebooks
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,8 @@ def find(submissions: Path, chapters: Mapping[str, Chapter]) -> Intake:
         if entry.name.startswith("."):
             if file:
                 notices.append(_("Left aside: {name}, a hidden file.").format(name=name))
+        elif name == _COLLECTED:
+            continue
         elif file:
             number = _number_of(file, chapters)
             found.append(HandedIn(learner, number, Path(entry.path), name, file))

@@ -65,6 +65,7 @@ class Done:
     record: Record | None
     seconds: float
     is_overdue: bool = False
+    rung: str = ""  # which isolation was in force, where that was not decided here
 
 
 class JobsFailed(Exception):  # noqa: N818  (it says what is the matter)

@@ -58,6 +58,8 @@ class ExerciseRecord:
     notes: tuple[str, ...] = ()
     section_label: str = ""  # where that heading is: its label, and the stem of its page
     section_page: str = ""
+    observations: tuple[str, ...] = ()  # what can be seen where no mistake is known
+    decision: str = ""  # what an instructor decided about the points: shown, and stored elsewhere
 
     def __post_init__(self) -> None:
         if not self.is_judged:
@@ -65,8 +67,8 @@ class ExerciseRecord:
 
     @property
     def is_judged(self) -> bool:
-        """Whether the check came to an end."""
-        return self.verdict is not Verdict.NOT_JUDGED
+        """Whether the check came to an end, or an instructor decided."""
+        return self.verdict is not Verdict.NOT_JUDGED or bool(self.decision)
 
 
 @dataclass(frozen=True)
@@ -172,4 +174,7 @@ def _exercise(found: dict[str, Any]) -> ExerciseRecord:
         for group in found.pop("groups")
     )
     notes, verdict = tuple(found.pop("notes")), Verdict(found.pop("verdict"))
-    return ExerciseRecord(**found, verdict=verdict, groups=groups, notes=notes)
+    observations = tuple(found.pop("observations", ()))  # of records from before there were any
+    return ExerciseRecord(
+        **found, verdict=verdict, groups=groups, notes=notes, observations=observations
+    )

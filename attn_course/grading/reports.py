@@ -24,6 +24,7 @@ from attn_course.practice.results import Verdict, in_words
 from attn_course.translate import _
 
 _COLUMNS = ("learner", "chapter", "points", "max_points", "percent", "status", "reason")
+_LATE_COLUMNS = ("handed_in", "late_by", "deduction", "final")  # where there is a policy
 _FORMAT = 2
 _DEFAULTS = ReportOptions()
 
@@ -51,9 +52,12 @@ def grades_csv(entries: Sequence[Entry], options: ReportOptions = _DEFAULTS) -> 
     )
     # A column more where it was asked whether notebooks run in a fresh kernel.
     last = ["runs"] if any(entry.record.runs for entry in entries) else []
+    # … and one where an instructor has set points.
+    decided = ["overrides"] if any(map(_overrides, entries)) else []
+    late = _LATE_COLUMNS if options.desk.policy else ()
     text = io.StringIO()
     table = csv.writer(text)
-    table.writerow([*_COLUMNS, *ids, *last])
+    table.writerow([*_COLUMNS, *ids, *last, *decided, *late])
     for entry in entries:
         points = {one.id: one.points for one in entry.record.exercises}
         table.writerow(
@@ -67,6 +71,8 @@ def grades_csv(entries: Sequence[Entry], options: ReportOptions = _DEFAULTS) -> 
                 cell(entry.record.reason),
                 *(points.get(one, "") for one in ids),
                 *(cell(entry.record.runs) for _column in last),
+                *(cell(_overrides(entry)) for _column in decided),
+                *(_late_cells(entry, options) if late else ()),
             ]
         )
     return text.getvalue()
@@ -176,6 +182,20 @@ def _exercise_rows(entries: Iterable[Entry]) -> list[tuple[str, ...]]:
     return rows
 
 
+def _late_cells(entry: Entry, options: ReportOptions) -> tuple[object, ...]:
+    """Return when a notebook was handed in, how late, what that costs and what is left."""
+    attempt = options.desk.attempt(entry)
+    time = attempt.handed_in if attempt else None
+    handed_in = time.isoformat(timespec="seconds") if time else ""
+    return (handed_in, *options.late_cells(entry))
+
+
+def _overrides(entry: Entry) -> str:
+    """Return which points an instructor has set, and why."""
+    decided = (one for one in entry.record.exercises if one.decision)
+    return "; ".join(f"{one.id}: {one.decision}" for one in decided)
+
+
 def _line(entry: Entry, why: str) -> str:
     return line(f"{entry.learner}  {entry.chapter}  {in_words(entry.record.status)}  {why}")
 
@@ -209,6 +229,15 @@ def _as_dict(entry: Entry, options: ReportOptions) -> dict[str, Any]:
         "max_points": record.pop("max_points"),
         "percent": options.percent(entry.record),
         "reason": entry.record.reason,
+        **_late_fields(entry, options),
         **record,
         **fields,
     }
+
+
+def _late_fields(entry: Entry, options: ReportOptions) -> dict[str, Any]:
+    if options.desk.policy is None:
+        return {}
+    late = options.lateness(entry)
+    cells = zip(_LATE_COLUMNS, _late_cells(entry, options), strict=True)
+    return {"late": {**dict(cells), "why": late.why if late else ""}}

@@ -10,11 +10,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
 from attn_course._progress_bar import ProgressBar
-from attn_course.grading import folder, intake, jobs
+from attn_course.grading import folder, intake, jobs, shards
 from attn_course.grading.grade_one import Opens, grade_cells, seed_of_submission
 from attn_course.grading.gradebook import Entry, Gradebook
 from attn_course.grading.instructor import version_of
@@ -22,6 +23,7 @@ from attn_course.grading.intake import HandedIn, Intake, Unreadable
 from attn_course.grading.jobs import Done, Jobs, ToGrade
 from attn_course.grading.records import Record, cut
 from attn_course.grading.safe_names import shown
+from attn_course.grading.shards import Shard
 from attn_course.inside.limits import Limits
 from attn_course.practice.exercise import Chapter
 from attn_course.practice.results import Verdict
@@ -31,6 +33,10 @@ _ATTEMPTS = 2  # with a new sandbox, when the old one failed us
 # When a job is overdue: each attempt may take the time of a submission twice, a fresh kernel once,
 # and starting a sandbox takes time of our own.
 _OVERDUE, _OWN_SECONDS = 5, 300.0
+_MOST_SHOWN = 8  # of the notebooks that are being graded: elsewhere there may be thousands
+
+# What grades notebooks somewhere else: tasks go in, and come out in any order.
+Engine = Callable[[Iterator[ToGrade]], Iterator[Done]]
 
 
 class RunsNotebooks(Protocol):
@@ -50,7 +56,7 @@ class Settings:
     """What a run needs to know.
 
     `open_sandbox` makes the sandbox of a job, in the job; `after_fork` is called here each time
-    that a job was forked.
+    that a job was forked. Where there is an `engine`, it does the work and opens its own sandboxes.
     """
 
     submissions: Path
@@ -66,6 +72,15 @@ class Settings:
     own_checks: tuple[Path, ...] = ()
     fresh_kernel: RunsNotebooks | None = None  # asked too, where it is wanted
     show_progress: bool = True
+    shard: Shard | None = None  # the learners to grade; all where there is none
+    engine: Engine | None = None
+
+    def versions(self) -> dict[str, str]:
+        """Return by number of the chapter the version of what judges it."""
+        return {
+            number: version_of(chapter, self.limits, self.own_checks)
+            for number, chapter in self.chapters.items()
+        }
 
 
 class NotebookGrader:
@@ -135,12 +150,45 @@ def _rehearse_a_gradient() -> None:
 
 def grade_folder(settings: Settings, gradebook: Gradebook) -> Intake:
     """Grade what was handed in and is not in the `gradebook`; return what was found."""
+    versions = settings.versions()
+    stems = {settings.chapters[number].stem: version for number, version in versions.items()}
+    shards.begin(gradebook, settings.shard, stems)
     found = intake.find(settings.submissions, settings.chapters)
-    with ProgressBar(
-        len(found.notebooks), _("grading"), _("notebooks"), settings.show_progress
-    ) as progress:
-        _Run(settings, gradebook, found, progress).run()
+    if settings.shard is not None:
+        # Of all that were found: who lacks a chapter that others handed in is known only then.
+        mine = (one for one in found.notebooks if settings.shard.has(storable(one.learner)))
+        found = replace(found, notebooks=tuple(mine))
+    grade_notebooks(settings, gradebook, found.notebooks, versions)
+    shards.end(gradebook, found.notices)
     return found
+
+
+def grade_notebooks(
+    settings: Settings,
+    gradebook: Gradebook,
+    notebooks: tuple[HandedIn, ...],
+    versions: Mapping[str, str],
+) -> None:
+    """Grade those of the `notebooks` that are not in the `gradebook`."""
+    with ProgressBar(
+        len(notebooks), _("grading"), _("notebooks"), settings.show_progress
+    ) as progress:
+        _Run(settings, gradebook, notebooks, versions, progress).run()
+
+
+def graded_here(settings: Settings, tasks: Iterator[ToGrade]) -> Iterator[Done]:
+    """Yield what was graded on this machine, by as many jobs as are wanted."""
+    make_grader = partial(
+        NotebookGrader,
+        settings.open_sandbox,
+        settings.chapters,
+        settings.limits,
+        settings.fresh_kernel,
+    )
+    if not jobs.can_fork():
+        return jobs.in_this_process(make_grader, tasks)
+    seconds = _OVERDUE * settings.limits.submission_seconds + _OWN_SECONDS
+    return Jobs(settings.jobs, make_grader, seconds, settings.after_fork).run(tasks)
 
 
 def open_gradebook(settings: Settings) -> Gradebook:
@@ -152,34 +200,23 @@ def open_gradebook(settings: Settings) -> Gradebook:
 
 class _Run:
     def __init__(
-        self, settings: Settings, gradebook: Gradebook, found: Intake, progress: ProgressBar
+        self,
+        settings: Settings,
+        gradebook: Gradebook,
+        notebooks: tuple[HandedIn, ...],
+        versions: Mapping[str, str],
+        progress: ProgressBar,
     ) -> None:
         self._settings = settings
         self._gradebook = gradebook
-        self._notebooks = found.notebooks
+        self._notebooks = notebooks
+        self._versions = versions
         self._progress = progress
         self._running: dict[int, str] = {}
-        self._versions = {
-            number: version_of(chapter, settings.limits, settings.own_checks)
-            for number, chapter in settings.chapters.items()
-        }
 
     def run(self) -> None:
-        settings = self._settings
-        make_grader = partial(
-            NotebookGrader,
-            settings.open_sandbox,
-            settings.chapters,
-            settings.limits,
-            settings.fresh_kernel,
-        )
-        if jobs.can_fork():
-            seconds = _OVERDUE * settings.limits.submission_seconds + _OWN_SECONDS
-            made = Jobs(settings.jobs, make_grader, seconds, settings.after_fork)
-            done = made.run(self._tasks())
-        else:
-            done = jobs.in_this_process(make_grader, self._tasks())
-        for one in done:
+        engine = self._settings.engine or partial(graded_here, self._settings)
+        for one in engine(self._tasks()):
             self._keep_graded(one)
 
     def _tasks(self) -> Iterator[ToGrade]:
@@ -195,35 +232,39 @@ class _Run:
                 continue
             self._running[number] = one.name
             self._show_running()
-            seed = seed_of_submission(self._gradebook.seed, _storable(one.learner), content)
+            seed = seed_of_submission(self._gradebook.seed, storable(one.learner), content)
             yield ToGrade(number, seed, one.chapter, one.name, content)
 
     def _keep_unread(self, one: HandedIn, why: str) -> None:
         chapter = self._settings.chapters[one.chapter]
-        if not one.is_there and self._gradebook.has_result(_storable(one.learner), chapter.stem):
+        if not one.is_there and self._gradebook.has_result(storable(one.learner), chapter.stem):
             self._progress.advance()  # a folder that was emptied takes no points away
             return
         status = Verdict.UNREADABLE if one.is_there else Verdict.NOTHING_HANDED_IN
-        self._keep(one, b"", Record(status, chapter.points, cut(why)), 0.0)
+        record = Record(status, chapter.points, cut(why))
+        self._keep(one, b"", record, 0.0, self._settings.rung)
 
     def _keep_graded(self, done: Done) -> None:
         one = self._notebooks[done.task.number]
         record = done.record or _without_a_word(self._settings.chapters[one.chapter], done)
         self._running.pop(done.task.number)
         self._show_running()
-        self._keep(one, done.task.content, record, done.seconds)
+        rung = done.rung or self._settings.rung
+        self._keep(one, done.task.content, record, done.seconds, rung)
 
-    def _keep(self, one: HandedIn, content: bytes, record: Record, seconds: float) -> None:
+    def _keep(
+        self, one: HandedIn, content: bytes, record: Record, seconds: float, rung: str
+    ) -> None:
         chapter = self._settings.chapters[one.chapter]
         message = " ".join(filter(None, [one.note, record.message]))
         record = replace(record, title=chapter.title, message=cut(message))
         self._gradebook.add(
             Entry(
-                learner=_storable(one.learner),
+                learner=storable(one.learner),
                 chapter=chapter.stem,
-                content=_hash(content),
+                content=content_hash(content),
                 checks=self._versions[one.chapter],
-                rung=self._settings.rung,
+                rung=rung,
                 seconds=seconds,
                 record=record,
             )
@@ -233,15 +274,16 @@ class _Run:
     def _is_graded(self, one: HandedIn, content: bytes) -> bool:
         stem = self._settings.chapters[one.chapter].stem
         version = self._versions[one.chapter]
-        learner = _storable(one.learner)
-        return self._gradebook.is_graded(learner, stem, _hash(content), version, self._is_enough)
+        learner = storable(one.learner)
+        known = content_hash(content)
+        return self._gradebook.is_graded(learner, stem, known, version, self._is_enough)
 
     def _is_enough(self, record: Record) -> bool:
         kernel = self._settings.fresh_kernel
         return kernel is None or kernel.is_answered(record.runs)
 
     def _show_running(self) -> None:
-        self._progress.now(shown(", ".join(self._running.values())))
+        self._progress.now(shown(", ".join(islice(self._running.values(), _MOST_SHOWN))))
 
 
 def _not_graded(chapter: Chapter, why: str) -> Record:
@@ -260,9 +302,11 @@ def _without_a_word(chapter: Chapter, done: Done) -> Record:
     return Record(Verdict.NOT_GRADED, chapter.points, sentence.format(seconds=done.seconds))
 
 
-def _hash(content: bytes) -> str:
+def content_hash(content: bytes) -> str:
+    """Return by what the gradebook knows the content of a notebook."""
     return hashlib.sha256(content).hexdigest() if content else ""
 
 
-def _storable(name: str) -> str:
+def storable(name: str) -> str:
+    """Return the name under which the gradebook knows a learner."""
     return name.encode(errors="backslashreplace").decode()

@@ -185,10 +185,14 @@ class Exercise:
         return LocalSubmission({self.name: answer})
 
     def check(
-        self, submission: Submission, seed: int | None = None, closer: bool = False
+        self,
+        submission: Submission,
+        seed: int | None = None,
+        closer: bool = False,
+        observing: bool = False,
     ) -> Result:
         """Run every group of cases, as `judging.check` describes."""
-        return judging.check(self, submission, seed, closer)
+        return judging.check(self, submission, seed, closer, observing)
 
     def named_arguments(self, case: Case) -> dict[str, Plain]:
         """Return the arguments of a case under the names that the exercise gives them."""

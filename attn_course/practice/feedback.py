@@ -54,7 +54,7 @@ class Feedback:
         report = self.report
         lines = [paint(self._headline(), self._colour)]
         if report.mistake:
-            lines += ["", f"[{_readable(report.mistake)}] {report.mistake_sentence}", ""]
+            lines += ["", f"[{readable(report.mistake)}] {report.mistake_sentence}", ""]
         if report.observations:
             lines += ["", *report.observations, ""]
         if self._shows_groups:
@@ -75,7 +75,7 @@ class Feedback:
         report = self.report
         parts = [_paragraph(self._headline(), bold=report.verdict is not Verdict.TODO)]
         if report.mistake:
-            tag = _small_tag(_readable(report.mistake))
+            tag = _small_tag(readable(report.mistake))
             parts.append(fill(_APART, inside=join([tag, report.mistake_sentence])))
         parts += [fill(_APART, inside=inline(sentence)) for sentence in report.observations]
         if self._shows_groups:
@@ -181,7 +181,7 @@ def _helpers(report: Report) -> list[str]:
     ]
 
 
-def _readable(name: str) -> str:
+def readable(name: str) -> str:
     """Return the name of a function or class as words: `WithoutBias` is "without bias"."""
     parts = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
     words = re.sub(parts, " ", name.replace("NaN", "Nan")).replace("_", " ")

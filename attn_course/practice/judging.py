@@ -72,23 +72,33 @@ class Outcome:
 
 
 def check(
-    exercise: "Exercise", submission: Submission, seed: int | None = None, closer: bool = False
+    exercise: "Exercise",
+    submission: Submission,
+    seed: int | None = None,
+    closer: bool = False,
+    observing: bool = False,
 ) -> Result:
     """Run every group of cases, on inputs drawn from `seed` (fresh ones by default).
 
     With `closer`, a wrong answer is called a few times more, to say what can be seen in it and to
-    find a small input on which it fails.
+    find a small input on which it fails. With `observing`, only what can be seen without that is
+    said.
     """
     with converting_once():
-        return _checked(exercise, submission, drawn_cases(exercise, seed), closer)
+        return _checked(exercise, submission, drawn_cases(exercise, seed), closer, observing)
 
 
-def _checked(exercise: "Exercise", submission: Submission, drawn: "Drawn", closer: bool) -> Result:
+def _checked(
+    exercise: "Exercise", submission: Submission, drawn: "Drawn", closer: bool, observing: bool
+) -> Result:
     ask = partial(outcome_of, exercise, submission, weights_seed=drawn.weights_seed)
     got = dict(zip(drawn.cases, _until_unanswered(map(ask, drawn.cases)), strict=False))
     results = tuple(_judge(exercise, group, cases, got, drawn) for group, cases in drawn.groups)
     mistake = name_the_mistake(got, results, drawn)
-    if not closer or not any(result.failure for result in results):
+    failures = [result.failure for result in results if result.failure]
+    if failures and observing and mistake is None:
+        return Result(exercise, results, None, observe(exercise, drawn, got, None, failures[0]))
+    if not closer or not failures:
         return Result(exercise, results, mistake)
     results = _with_a_small_failure(results, drawn, got, ask)
     shown = next(result.failure for result in results if result.failure)

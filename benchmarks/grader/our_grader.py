@@ -46,11 +46,20 @@ class Run:
         return quantiles(held, n=10)[-1]
 
 
-def grade(submissions: Path, out: Path, count: int, jobs: int) -> Run:
+def grade(submissions: Path, out: Path, count: int, jobs: int, *options: str) -> Run:
     """Grade the notebooks in a folder and measure it."""
     run = Run(count)
     checks = ["--checks", assignment.__file__, "--chapters", assignment.chapter.number]
-    command = [*PROGRAM, str(submissions), "--out", str(out), "--jobs", str(jobs), *checks]
+    command = [
+        *PROGRAM,
+        str(submissions),
+        "--out",
+        str(out),
+        "--jobs",
+        str(jobs),
+        *checks,
+        *options,
+    ]
     english = os.environ | {"LC_ALL": "C.UTF-8", "LANGUAGE": "en"}
     start = time.monotonic()
     process = subprocess.Popen(
@@ -73,9 +82,14 @@ def grade(submissions: Path, out: Path, count: int, jobs: int) -> Run:
     if code != 0 or not run.graded:
         raise RuntimeError(f"the grader ended with {code}: {''.join(said)}")
     run.isolation = said[0].strip()
-    with open(out / "grades.csv", newline="") as lines:
-        run.points = {row["learner"]: int(row["points"]) for row in csv.DictReader(lines)}
+    run.points = points_in(out)
     return run
+
+
+def points_in(out: Path) -> dict[str, int]:
+    """Return the points that a folder of results has for each learner."""
+    with open(out / "grades.csv", newline="") as lines:
+        return {row["learner"]: int(row["points"]) for row in csv.DictReader(lines)}
 
 
 def _weigh(pid: int, run: Run, start: float, ended: threading.Event) -> None:

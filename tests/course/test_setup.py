@@ -60,7 +60,7 @@ def test_the_package_imports_what_it_depends_on_and_depends_on_what_it_imports()
     used = {canonicalize_name(one) for name in imported for one in installed.get(name, ())}
     project = PYPROJECT["project"]
     extras = project["optional-dependencies"]
-    on_demand = [*extras["dates"], *extras["digits"], *extras["meteor"]]
+    on_demand = [one for name in ("dask", "dates", "digits", "meteor") for one in extras[name]]
     declared = {Requirement(text).name for text in (*project["dependencies"], *on_demand)}
     # Tools of authors and of `grade --nbval`, which the commands that need them ask for by name.
     by_name = {"ipykernel", "ipython", "jupytext", "nbval", "pytest", "pyyaml", "attn-course"}

@@ -148,7 +148,7 @@ def test_what_is_missing_is_zero_where_it_is_asked_for(submissions, capsys):
 
 
 def test_a_notebook_that_was_judged_in_part_needs_a_look(submissions, monkeypatch):
-    def stops(exercise, submission, seed=None):
+    def stops(exercise, submission, seed=None, observing=False):
         raise KeyError("a mistake of ours")
 
     monkeypatch.setattr("attn_course.practice.judging.check", stops)

@@ -309,8 +309,8 @@ def test_an_answer_that_takes_us_long_to_judge_costs_its_own_exercise(monkeypatc
     sandbox = FakeSandbox(takes={"train_step": 9.0})
     honest = chapter.exercises["squares"].check
 
-    def expensive(submission, seed):
-        result = honest(submission, seed)
+    def expensive(submission, seed, observing):
+        result = honest(submission, seed, observing=observing)
         sandbox.clock.advance(ours)  # comparing can't be interrupted
         return result
 
@@ -323,7 +323,7 @@ def test_an_answer_that_takes_us_long_to_judge_costs_its_own_exercise(monkeypatc
 
 
 def test_a_check_that_stops_is_the_instructors_fault_and_the_others_go_on(monkeypatch):
-    def broken(submission, seed):
+    def broken(submission, seed, observing):
         raise RuntimeError("my own check")
 
     monkeypatch.setattr(chapter.exercises["squares"], "check", broken, raising=False)
@@ -526,3 +526,12 @@ def test_every_status_of_an_old_gradebook_is_still_known(word):
     record = from_json(json.dumps(fields))
     assert record.status is Verdict(word)
     assert old_fields(json.loads(record.to_json()), fields) == fields
+
+
+def test_where_no_mistake_is_known_the_record_says_what_can_be_seen():
+    record = graded(squares="def squares(x):\n    return 3 * x**2")
+    (found,) = [one for one in record.exercises if one.id == SQUARES]
+    assert (found.mistake, found.observations) == (
+        "",
+        ("Your answer is the right one times 3, in every case.",),
+    )

@@ -209,7 +209,7 @@ def test_neither_an_exit_code_nor_broken_bytes_carry_a_private_input_out(
 def test_a_check_that_stops_does_not_repeat_a_private_input_either(own_checks, monkeypatch):
     chapters = with_own_checks(CHAPTERS, own_checks)
 
-    def stops(submission, seed):
+    def stops(submission, seed, observing):
         raise ValueError("[-1.234]")
 
     monkeypatch.setattr(chapters["88"].exercises["squares"], "check", stops, raising=False)
