@@ -374,10 +374,10 @@ def test_a_cache_refuses_what_does_not_fit():
 
 
 @pytest.mark.agrees("scale.grouped_query_attention", "definitions.scale.grouped_query", "PyTorch")
-@pytest.mark.parametrize("groups", [1, 2, 3, 6])
-def test_grouped_queries_agree_with_loops_and_pytorch_own_kernel(groups):
+@pytest.mark.parametrize("kv_heads", [1, 2, 3, 6])
+def test_grouped_queries_agree_with_loops_and_pytorch_own_kernel(kv_heads):
     queries = tensor(B, 6, Q, D)
-    keys, values = tensor(B, groups, K, D, seed=1), tensor(B, groups, K, D_V, seed=2)
+    keys, values = tensor(B, kv_heads, K, D, seed=1), tensor(B, kv_heads, K, D_V, seed=2)
     contexts, weights = grouped_query_attention(queries, keys, values)
     theirs = scaled_dot_product_attention(queries, keys, values, enable_gqa=True)
     torch.testing.assert_close(contexts, theirs)
@@ -408,10 +408,42 @@ def test_a_mask_of_any_shape_reaches_every_head(mask_of):
 
 
 def test_heads_that_do_not_divide_are_refused():
-    with pytest.raises(ValueError, match="5 heads can't share 3 groups of keys equally"):
+    with pytest.raises(ValueError, match="5 query heads can't share 3 heads of keys and 3 of"):
         grouped_query_attention(tensor(5, Q, D), tensor(3, K, D), tensor(3, K, D_V))
+    with pytest.raises(ValueError, match="6 query heads can't share 3 heads of keys and 2 of"):
+        grouped_query_attention(tensor(6, Q, D), tensor(3, K, D), tensor(2, K, D_V))
     with pytest.raises(ValueError, match="queries must be"):
         grouped_query_attention(tensor(Q, D), tensor(3, K, D), tensor(3, K, D_V))
+
+
+@pytest.mark.parametrize("size", [(Q + 1, K), (Q, K - 1), (6, Q, 2), (3, 1, Q, K)])
+def test_a_mask_that_does_not_fit_is_refused_with_the_shape_of_the_weights(size):
+    mask = torch.ones(size, dtype=torch.bool)
+    wanted = re.escape(f"mask must broadcast to the scores (2, 6, 7, 11), but is {size}")
+    with pytest.raises(ValueError, match=wanted):
+        grouped_query_attention(tensor(B, 6, Q, D), tensor(B, 3, K, D), tensor(B, 3, K, D_V), mask)
+
+
+@pytest.mark.proves("P13.12")
+@given(seed=seeds, kv_heads=st.sampled_from([1, 2, 3, 6]), causal=st.booleans())
+@settings(max_examples=30)
+def test_shared_heads_are_multi_head_attention_with_repeated_keys_and_values(
+    seed, kv_heads, causal
+):
+    queries = tensor(B, 6, Q, D, seed=seed)
+    keys, values = tensor(B, kv_heads, K, D, seed=seed + 1), tensor(B, kv_heads, K, D_V, seed=seed)
+    found = grouped_query_attention(queries, keys, values, causal=causal)
+    repeated = (x.repeat_interleave(6 // kv_heads, dim=1) for x in (keys, values))
+    for ours, theirs in zip(found, attend(queries, *repeated, causal=causal), strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_shared_heads_copy_no_key_and_no_value():
+    queries = torch.ones(8, 1, 16)
+    keys, values = torch.ones(2, 1021, 16), torch.ones(2, 1021, 16)
+    with LargestTensor() as largest:
+        grouped_query_attention(queries, keys, values)
+    assert largest.nbytes <= keys.nbytes
 
 
 # --- no softmax --------------------------------------------------------------------------------
@@ -578,7 +610,7 @@ def test_a_window_counts_positions_at_a_decode_step_too():
 
 
 def test_a_mask_for_each_example_is_not_taken_for_one_of_heads():
-    queries = torch.randn(2, 4, 3, 5)  # batch 2 = heads / groups
+    queries = torch.randn(2, 4, 3, 5)  # batch 2 = heads / key-value heads
     keys = torch.randn(2, 2, 7, 5)
     mask = torch.ones(2, 3, 7, dtype=torch.bool)
     with pytest.raises(ValueError, match=r"write mask\[:, None\]"):
