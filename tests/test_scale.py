@@ -464,6 +464,79 @@ def test_linear_attention_agrees_with_its_definition_in_loops(seed, causal):
         np.testing.assert_allclose(contexts[i], wanted, atol=1e-12)
 
 
+@pytest.mark.agrees("scale.LinearState", "definitions.scale.linear_recurrence")
+@pytest.mark.proves("P13.15")
+@given(seed=seeds, steps=st.lists(st.integers(1, 5), min_size=1, max_size=5))
+@settings(max_examples=30)
+def test_the_state_after_any_split_is_that_of_the_recurrence_in_loops(seed, steps):
+    queries, keys, values = draw(q=sum(steps), k=sum(steps), seed=seed)
+    wanted, S, z = definition.linear_recurrence(*(x.tolist() for x in (queries, keys, values)))
+    state = LinearState()
+    parts = zip(*(x.split(steps) for x in (queries, keys, values)), strict=True)
+    contexts = torch.cat([state.attend(*part) for part in parts])
+    np.testing.assert_allclose(contexts, wanted, atol=1e-12)
+    np.testing.assert_allclose(state.S, S, atol=1e-12)
+    np.testing.assert_allclose(state.z[:, 0], z, atol=1e-12)
+
+
+def linear_weights(queries, keys, allowed):
+    """Return the weights that linear attention never computes, `(..., q, k)`."""
+    pairs = (linear._positive(queries) @ linear._positive(keys).mT).masked_fill(~allowed, 0)
+    return pairs / pairs.sum(dim=-1, keepdim=True)
+
+
+@pytest.mark.proves("P13.15")
+@pytest.mark.parametrize("n", [2, 63, 64, 65, 130])
+def test_causal_linear_attention_in_chunks_is_that_of_all_pairs_under_a_mask(n):
+    queries, keys, values = draw(B, q=n, k=n)
+    wanted = linear_weights(queries, keys, torch.from_numpy(causal_mask(n))) @ values
+    torch.testing.assert_close(linear_attention(queries, keys, values, causal=True), wanted)
+
+
+@pytest.mark.proves("P13.16")
+@given(seed=seeds, length=st.sampled_from([1.0, 10.0, 100.0]))
+@settings(max_examples=30)
+def test_no_query_gives_a_key_more_than_its_largest_share_of_one_feature(seed, length):
+    queries, keys, _values = draw(seed=seed)
+    everything = torch.eye(K, dtype=torch.float64)  # with these values, contexts are weights
+    weights = linear_attention(length * queries, keys, everything)
+    every_pair = torch.ones(Q, K, dtype=torch.bool)
+    torch.testing.assert_close(weights, linear_weights(length * queries, keys, every_pair))
+    assert (weights > 0).all()
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(Q, dtype=torch.float64))
+    features = linear._positive(keys)
+    bounds = (features / features.sum(dim=0)).amax(dim=-1)  # (k,)
+    assert (weights <= bounds + 1e-12).all()
+    assert bounds.sum() <= D
+    # A query along the key's strongest feature comes as close to the bound as it likes.
+    strongest = (features / features.sum(dim=0))[0].argmax()
+    along = torch.full((1, D), -50.0, dtype=torch.float64)
+    along[0, strongest] = 50.0
+    assert linear_attention(along, keys, everything)[0, 0] == pytest.approx(bounds[0])
+
+
+@pytest.mark.proves("P13.16")
+def test_a_longer_query_sharpens_a_softmax_to_one_key_and_linear_attention_to_none():
+    keys = tensor(K, D) / tensor(K, D).norm(dim=-1, keepdim=True)
+    everything = torch.eye(K, dtype=torch.float64)
+    sharp = attend(1000 * keys[:1], keys, everything)[0].max()
+    assert sharp > 0.999
+    assert linear_attention(1000 * keys[:1], keys, everything).max() < 0.5
+
+
+@pytest.mark.proves("P13.17")
+@given(seed=seeds, place=st.integers(1, K - 1))
+@settings(max_examples=30)
+def test_a_later_word_never_changes_an_earlier_linear_context(seed, place):
+    queries, keys, values = draw(q=K, seed=seed)
+    wanted = linear_attention(queries, keys, values, causal=True)
+    for x in (queries, keys, values):
+        x[place:] = tensor(*x[place:].shape, seed=seed + 7)
+    contexts = linear_attention(queries, keys, values, causal=True)
+    torch.testing.assert_close(contexts[:place], wanted[:place])
+    assert (contexts[place] - wanted[place]).abs().max() > 1e-6
+
+
 def test_linear_attention_hides_what_is_masked():
     queries, keys, values = draw(B)
     mask = torch.arange(K) < 8
@@ -518,6 +591,7 @@ def test_no_tensor_of_causal_linear_attention_has_a_matrix_for_each_word(n):
     assert largest.nbytes <= 4 * 64 * (n + 128)
 
 
+@pytest.mark.proves("P13.17")
 @pytest.mark.parametrize("place", [3, 70])
 @pytest.mark.parametrize("broken", ["queries", "keys", "values"])
 def test_a_broken_word_spoils_no_linear_context_before_it(broken, place):

@@ -83,5 +83,24 @@ def linear_attention(
     return np.array([0.0 if total == 0.0 else c_i / total for c_i in context])
 
 
+def linear_recurrence(
+    queries: Matrix, keys: Matrix, values: Matrix
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    r"""Word by word: $S_i = S_{i-1} + \phi(k_i)\,v_i^\top$, $z_i = z_{i-1} + \phi(k_i)$,
+
+    $c_i^\top = \phi(q_i)^\top S_i / \phi(q_i)^\top z_i$. Returns contexts, last S and last z.
+    """
+    d, d_v = len(keys[0]), len(values[0])
+    S, z, contexts = np.zeros((d, d_v)), np.zeros(d), []
+    for q_i, k_i, v_i in zip(queries, keys, values, strict=True):
+        for a, feature in enumerate(_positive(k_i)):
+            z[a] += feature
+            for b in range(d_v):
+                S[a, b] += feature * v_i[b]
+        asked = _positive(q_i)
+        contexts.append([dot(asked, S[:, b]) / dot(asked, z) for b in range(d_v)])
+    return np.array(contexts), S, z
+
+
 def _positive(x: Vector) -> list[float]:
     return [x_i + 1 if x_i > 0 else exp(x_i) for x_i in x]
