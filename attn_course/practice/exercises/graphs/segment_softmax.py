@@ -34,6 +34,7 @@ def several_heads(rng):
 def large_scores(rng):
     edges = some_edges(rng, 4, 5)
     yield Case(_by_node(rng, edges, 3) + readable(rng, 5), edges, 4)
+    yield Case(readable(rng, 5) - 1000, some_edges(rng, 4, 5), 4)  # no node has a score above 0
     edges = some_edges(rng, 7, 17)
     yield Case(_by_node(rng, edges, 6) + readable(rng, 3, 17), edges, 7)
 
