@@ -21,7 +21,7 @@ from attn_course.alignment.soft import floating_scores
 
 
 def softmax_with_sink(scores: Array, mask: Array | None = None, sink: float | Array = 0.0) -> Array:
-    r"""$a_l = \exp(e_l) / (\exp(s) + \sum_j \exp(e_j))$: softmax with one extra score $s$.
+    r"""$a_l = \exp(e_l) / (\exp(b) + \sum_j \exp(e_j))$: softmax with one extra score $b$.
 
     The weights of a row sum to less than 1, and a query whose scores are all far below the sink
     attends to almost nothing. `sink` is a number or an array that broadcasts to `(..., q, 1)`: one

@@ -45,7 +45,7 @@ def softmax_with_sink(
     sink: float,
     mask: Mask = None,
 ) -> list[float]:
-    r"""$a_l = \exp(e_l) / (\exp(s) + \sum_j \exp(e_j))$, sink s."""
+    r"""$a_l = \exp(e_l) / (\exp(b) + \sum_j \exp(e_j))$, sink b."""
     allowed = [True] * len(scores) if mask is None else list(mask)
     pairs = list(zip(scores, allowed, strict=True))
     m = sink
