@@ -16,6 +16,7 @@ from attn_course.figures.explorers import (
     MultiDimensionalExplorer,
     NadarayaWatsonExplorer,
     OnlineSoftmaxExplorer,
+    RankingExplorer,
     ScoresExplorer,
     SelfAttentionExplorer,
     SoftmaxExplorer,
@@ -40,6 +41,7 @@ CHAPTERS = {
     TranslationExplorer: "07b_bahdanau",
     CorruptionsExplorer: "08_evaluation",
     LinksAndWeightsExplorer: "08e_where_it_looks",
+    RankingExplorer: "09_graphs",
     OnlineSoftmaxExplorer: "10a_exact",
 }
 INPUTS, TARGETS = noisy_curve(np.random.default_rng(1), n=31)
