@@ -119,7 +119,7 @@ def run(repeats: int) -> list[Line]:
             f"cache, {WRITTEN} words written: time / all words again in each step",
             partial(with_cache, words, matrices),
             partial(again, words, matrices),
-            1 / 4,
+            1 / 3,
             min(repeats, 3),
         ),
         exponent_of_appending(repeats),
