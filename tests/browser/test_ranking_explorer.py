@@ -104,8 +104,8 @@ def test_where_all_are_equally_good_no_dotted_line_is_drawn(live):
 
 def test_the_report_counts_rankings_and_nodes_served(live):
     report = live.get_by_role("status").inner_text()
-    assert "Rankings of GAT: 1. Nodes served: 1 of 4." in report
-    assert "Rankings of GATv2: 4. Nodes served: 4 of 4." in report
+    assert "GAT: node 1 prefers 0; rankings: 1; nodes served: 1 of 4." in report
+    assert "GATv2: node 1 prefers 1; rankings: 4; nodes served: 4 of 4." in report
 
 
 # --- without JavaScript -------------------------------------------------------------------------

@@ -47,12 +47,12 @@ function graph({ numbers, node }, name, { weights, rankings, favourites }, start
   return [
     element("text", { class: "answer", x: (left + right) / 2, y: 18 }, name),
     ...weights[node].map((weight, j) =>
-      element("path", { class: "flow weight", style: `stroke-width: ${(WIDEST * weight).toFixed(3)}px`, d: edge(node, j) })),
+      element("path", { class: "stem", style: `stroke-width: ${(WIDEST * weight).toFixed(3)}px`, d: edge(node, j) })),
     ...favourites.flatMap((j, i) => (j === null ? [] : [element("path", { class: "gaze", d: edge(i, j) })])),
     ...numbers.flatMap((number, i) => [
       circle("stage query", left, i),
       text(i === node ? "answer" : "below", left, i, `${number}`),
-      circle("stage key", right, i),
+      circle("seen", right, i),
       text("below", right, i, `${number}`),
       text("ink", right + RADIUS + 6, rankings[node][i], `${i + 1}.`),
       text("end", start + room - 2, i, rounded(weights[node][i], 2)),
@@ -72,10 +72,10 @@ function paint(state, now, width) {
 
 // --- what it says, and the numbers behind it -----------------------------------------------------
 
-function report({ words, numbers }, now) {
-  return Object.entries(now).map(([name, { different, served }]) => said(words.says
-    .replace("{layer}", name).replace("{rankings}", different)
-    .replace("{served}", served).replace("{nodes}", numbers.length)));
+function report({ words, numbers, node }, now) {
+  return Object.entries(now).map(([name, { favourites, different, served }]) => said(words.says
+    .replace("{layer}", name).replace("{node}", node).replace("{favourite}", favourites[node] ?? words.tie)
+    .replace("{rankings}", different).replace("{served}", served).replace("{nodes}", numbers.length)));
 }
 
 function tables({ words, numbers, node }, now) {

@@ -146,7 +146,10 @@ def _words() -> dict[str, Any]:
         "node": _("Node that asks"),
         "own": _("first number"),
         "other": _("second number"),
-        "says": _("Rankings of {layer}: {rankings}. Nodes served: {served} of {nodes}."),
+        "says": _(
+            "{layer}: node {node} prefers {favourite}; rankings: {rankings}; nodes served: "
+            "{served} of {nodes}."
+        ),
         "favourite": _("Favourite of each node"),
         "correct": _("Own number"),
         "key": _("Looked at"),
