@@ -126,6 +126,13 @@ def test_a_sink_of_another_precision_makes_the_weights_the_wider_of_the_two():
     assert weights.dtype == torch.float64
 
 
+def test_whole_numbers_are_sinks_too_in_a_library_that_mixes_no_types():
+    scores = array_api_strict.asarray(HEADS[0, 0])
+    weights = softmax_with_sink(scores, sink=array_api_strict.asarray([[0], [1], [2]]))
+    wanted = softmax_with_sink(HEADS[0, 0], sink=np.array([[0.0], [1.0], [2.0]]))
+    np.testing.assert_allclose(np.asarray(weights), wanted, rtol=1e-12)
+
+
 def test_a_nan_sink_is_passed_on_in_its_own_row_alone():
     weights = softmax_with_sink(np.zeros((2, 3)), sink=np.array([[np.nan], [0.0]]))
     assert np.isnan(weights[0]).all()
