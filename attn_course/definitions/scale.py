@@ -91,15 +91,16 @@ def linear_recurrence(
     $c_i^\top = \phi(q_i)^\top S_i / \phi(q_i)^\top z_i$. Returns contexts, last S and last z.
     """
     d, d_v = len(keys[0]), len(values[0])
-    S, z, contexts = np.zeros((d, d_v)), np.zeros(d), []
+    S, z, contexts = [[0.0] * d_v for _ in range(d)], [0.0] * d, []
     for q_i, k_i, v_i in zip(queries, keys, values, strict=True):
         for a, feature in enumerate(_positive(k_i)):
             z[a] += feature
             for b in range(d_v):
-                S[a, b] += feature * v_i[b]
+                S[a][b] += feature * v_i[b]
         asked = _positive(q_i)
-        contexts.append([dot(asked, S[:, b]) / dot(asked, z) for b in range(d_v)])
-    return np.array(contexts), S, z
+        below = dot(asked, z)
+        contexts.append([dot(asked, [row[b] for row in S]) / below for b in range(d_v)])
+    return np.array(contexts), np.array(S), np.array(z)
 
 
 def _positive(x: Vector) -> list[float]:
