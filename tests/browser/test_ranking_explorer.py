@@ -7,7 +7,7 @@ from attn_course.figures.explorers.ranking import LAYERS, NUMBERS
 from tests.browser import explorer_checks as checks
 from tests.browser.explorer_checks import differences, shown
 
-SLIDERS = {"node": "Node that asks", "a_1": "first number", "a_2": "second number"}
+SLIDERS = {"node": "Node that asks", "a_1": "first", "a_2": "second"}
 
 
 @pytest.fixture(scope="module")
@@ -104,8 +104,8 @@ def test_where_all_are_equally_good_no_dotted_line_is_drawn(live):
 
 def test_the_report_counts_rankings_and_nodes_served(live):
     report = live.get_by_role("status").inner_text()
-    assert "GAT: node 1 prefers 0; rankings: 1; nodes served: 1 of 4." in report
-    assert "GATv2: node 1 prefers 1; rankings: 4; nodes served: 4 of 4." in report
+    assert "GAT: node 1 prefers 0; rankings: 1; served: 1 of 4." in report
+    assert "GATv2: node 1 prefers 1; rankings: 4; served: 4 of 4." in report
 
 
 # --- without JavaScript -------------------------------------------------------------------------

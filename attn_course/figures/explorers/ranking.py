@@ -144,10 +144,10 @@ def _words() -> dict[str, Any]:
             "times the distance of the two numbers."
         ),
         "node": _("Node that asks"),
-        "own": _("first number"),
-        "other": _("second number"),
+        "own": _("first"),
+        "other": _("second"),
         "says": _(
-            "{layer}: node {node} prefers {favourite}; rankings: {rankings}; nodes served: "
+            "{layer}: node {node} prefers {favourite}; rankings: {rankings}; served: "
             "{served} of {nodes}."
         ),
         "favourite": _("Favourite of each node"),
