@@ -52,6 +52,7 @@ def after_a_cache(rng):
     yield Case(*_kept(rng, 3, 1), 3, 1)
     yield Case(np.arange(5, 8), np.arange(8), 3, 2)
     yield Case(*_kept(rng, 5, 2), 5, 2)
+    yield Case(np.arange(9, 12), np.arange(6, 12), 2, 3)  # the sinks have been dropped, too
     yield Case(_anywhere(rng, 3), _anywhere(rng, 11), 4, 3)
 
 
