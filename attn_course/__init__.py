@@ -94,8 +94,10 @@ __all__ = [
     "scoring",
     "similarity",
     "sinusoidal_positions",
+    "sliding_window_mask",
     "softmax",
     "softmax_off_by_one",
+    "softmax_with_sink",
     "sparsemax",
     "tasks",
     "window_mask",
@@ -104,7 +106,7 @@ __all__ = [
 _NAMES = {
     "alignment": (
         "causal_mask entmax15 hard local_monotonic local_predictive padding_mask reinforced "
-        "softmax softmax_off_by_one sparsemax window_mask"
+        "sliding_window_mask softmax softmax_off_by_one softmax_with_sink sparsemax window_mask"
     ),
     "attention": "AttentionModel SoftmaxOutput TaskModel attend mean_feature",
     "dimensionality": "attend_multi multi_scores",
@@ -141,8 +143,10 @@ if TYPE_CHECKING:  # at run time `__getattr__` loads a name when it is first ask
         local_predictive,
         padding_mask,
         reinforced,
+        sliding_window_mask,
         softmax,
         softmax_off_by_one,
+        softmax_with_sink,
         sparsemax,
         window_mask,
     )

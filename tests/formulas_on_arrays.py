@@ -37,6 +37,7 @@ def _alignments():
         "softmax": alignment.softmax(scores),
         "softmax, masked and warm": alignment.softmax(scores, mask, temperature=2.0),
         "softmax_off_by_one": alignment.softmax_off_by_one(scores, mask),
+        "softmax_with_sink": alignment.softmax_with_sink(scores, mask, places[..., None]),
         "sparsemax": alignment.sparsemax(scores, mask),
         "entmax15": alignment.entmax15(scores, mask),
         "hard": alignment.hard(scores, np.random.default_rng(1), mask),
@@ -48,6 +49,7 @@ def _alignments():
         "padding_mask": alignment.padding_mask(lengths, K),
         "causal_mask": alignment.causal_mask(Q, K, like=scores),
         "window_mask": alignment.window_mask(Q, K, 2),
+        "sliding_window_mask": alignment.sliding_window_mask(Q, K, width=2, sinks=1),
     }
 
 

@@ -45,6 +45,7 @@ def drawn(make):
 ALIGN = {
     "softmax": with_mask,
     "softmax_off_by_one": with_mask,
+    "softmax_with_sink": lambda make: with_mask(make) | {"sink": make(B, Q, 1)},
     "sparsemax": with_mask,
     "entmax15": with_mask,
     "hard": lambda make: with_mask(make) | {"rng": torch.Generator()},

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from benchmarks import multi_head, positions, transformer
+from benchmarks import cache, multi_head, positions, transformer
 from benchmarks.measure import Line, memory, random, straight_line
 
 
@@ -68,3 +68,13 @@ def test_rotation_and_complex_numbers_compute_the_same():
     torch.testing.assert_close(
         positions.rotate(x), positions.by_complex_numbers(x), atol=1e-4, rtol=0
     )
+
+
+@pytest.mark.parametrize("kv_heads", cache.KV_HEADS)
+def test_steps_and_texts_with_and_without_a_cache_compute_the_same(kv_heads):
+    arrays = cache.step(kv_heads, n=13)
+    theirs = cache.with_repeated_keys(*arrays)
+    torch.testing.assert_close(cache.grouped_query_attention(*arrays)[0], theirs)
+    words, matrices = random(5, cache.HEADS * cache.D), cache.projections(kv_heads)
+    with_cache, again = cache.with_cache(words, matrices), cache.again(words, matrices)
+    torch.testing.assert_close(with_cache, again, atol=1e-5, rtol=0)

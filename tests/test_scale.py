@@ -374,10 +374,10 @@ def test_a_cache_refuses_what_does_not_fit():
 
 
 @pytest.mark.agrees("scale.grouped_query_attention", "definitions.scale.grouped_query", "PyTorch")
-@pytest.mark.parametrize("groups", [1, 2, 3, 6])
-def test_grouped_queries_agree_with_loops_and_pytorch_own_kernel(groups):
+@pytest.mark.parametrize("kv_heads", [1, 2, 3, 6])
+def test_grouped_queries_agree_with_loops_and_pytorch_own_kernel(kv_heads):
     queries = tensor(B, 6, Q, D)
-    keys, values = tensor(B, groups, K, D, seed=1), tensor(B, groups, K, D_V, seed=2)
+    keys, values = tensor(B, kv_heads, K, D, seed=1), tensor(B, kv_heads, K, D_V, seed=2)
     contexts, weights = grouped_query_attention(queries, keys, values)
     theirs = scaled_dot_product_attention(queries, keys, values, enable_gqa=True)
     torch.testing.assert_close(contexts, theirs)
@@ -408,10 +408,42 @@ def test_a_mask_of_any_shape_reaches_every_head(mask_of):
 
 
 def test_heads_that_do_not_divide_are_refused():
-    with pytest.raises(ValueError, match="5 heads can't share 3 groups of keys equally"):
+    with pytest.raises(ValueError, match="5 query heads can't share 3 heads of keys and 3 of"):
         grouped_query_attention(tensor(5, Q, D), tensor(3, K, D), tensor(3, K, D_V))
+    with pytest.raises(ValueError, match="6 query heads can't share 3 heads of keys and 2 of"):
+        grouped_query_attention(tensor(6, Q, D), tensor(3, K, D), tensor(2, K, D_V))
     with pytest.raises(ValueError, match="queries must be"):
         grouped_query_attention(tensor(Q, D), tensor(3, K, D), tensor(3, K, D_V))
+
+
+@pytest.mark.parametrize("size", [(Q + 1, K), (Q, K - 1), (6, Q, 2), (3, 1, Q, K)])
+def test_a_mask_that_does_not_fit_is_refused_with_the_shape_of_the_weights(size):
+    mask = torch.ones(size, dtype=torch.bool)
+    wanted = re.escape(f"mask must broadcast to the scores (2, 6, 7, 11), but is {size}")
+    with pytest.raises(ValueError, match=wanted):
+        grouped_query_attention(tensor(B, 6, Q, D), tensor(B, 3, K, D), tensor(B, 3, K, D_V), mask)
+
+
+@pytest.mark.proves("P13.12")
+@given(seed=seeds, kv_heads=st.sampled_from([1, 2, 3, 6]), causal=st.booleans())
+@settings(max_examples=30)
+def test_shared_heads_are_multi_head_attention_with_repeated_keys_and_values(
+    seed, kv_heads, causal
+):
+    queries = tensor(B, 6, Q, D, seed=seed)
+    keys, values = tensor(B, kv_heads, K, D, seed=seed + 1), tensor(B, kv_heads, K, D_V, seed=seed)
+    found = grouped_query_attention(queries, keys, values, causal=causal)
+    repeated = (x.repeat_interleave(6 // kv_heads, dim=1) for x in (keys, values))
+    for ours, theirs in zip(found, attend(queries, *repeated, causal=causal), strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_shared_heads_copy_no_key_and_no_value():
+    queries = torch.ones(8, 1, 16)
+    keys, values = torch.ones(2, 1021, 16), torch.ones(2, 1021, 16)
+    with LargestTensor() as largest:
+        grouped_query_attention(queries, keys, values)
+    assert largest.nbytes <= keys.nbytes
 
 
 # --- no softmax --------------------------------------------------------------------------------
@@ -430,6 +462,79 @@ def test_linear_attention_agrees_with_its_definition_in_loops(seed, causal):
             queries[i].tolist(), keys.tolist(), values.tolist(), row
         )
         np.testing.assert_allclose(contexts[i], wanted, atol=1e-12)
+
+
+@pytest.mark.agrees("scale.LinearState", "definitions.scale.linear_recurrence")
+@pytest.mark.proves("P13.15")
+@given(seed=seeds, steps=st.lists(st.integers(1, 5), min_size=1, max_size=5))
+@settings(max_examples=30)
+def test_the_state_after_any_split_is_that_of_the_recurrence_in_loops(seed, steps):
+    queries, keys, values = draw(q=sum(steps), k=sum(steps), seed=seed)
+    wanted, S, z = definition.linear_recurrence(*(x.tolist() for x in (queries, keys, values)))
+    state = LinearState()
+    parts = zip(*(x.split(steps) for x in (queries, keys, values)), strict=True)
+    contexts = torch.cat([state.attend(*part) for part in parts])
+    np.testing.assert_allclose(contexts, wanted, atol=1e-12)
+    np.testing.assert_allclose(state.S, S, atol=1e-12)
+    np.testing.assert_allclose(state.z[:, 0], z, atol=1e-12)
+
+
+def linear_weights(queries, keys, allowed):
+    """Return the weights that linear attention never computes, `(..., q, k)`."""
+    pairs = (linear._positive(queries) @ linear._positive(keys).mT).masked_fill(~allowed, 0)
+    return pairs / pairs.sum(dim=-1, keepdim=True)
+
+
+@pytest.mark.proves("P13.15")
+@pytest.mark.parametrize("n", [2, 63, 64, 65, 130])
+def test_causal_linear_attention_in_chunks_is_that_of_all_pairs_under_a_mask(n):
+    queries, keys, values = draw(B, q=n, k=n)
+    wanted = linear_weights(queries, keys, torch.from_numpy(causal_mask(n))) @ values
+    torch.testing.assert_close(linear_attention(queries, keys, values, causal=True), wanted)
+
+
+@pytest.mark.proves("P13.16")
+@given(seed=seeds, length=st.sampled_from([1.0, 10.0, 100.0]))
+@settings(max_examples=30)
+def test_no_query_gives_a_key_more_than_its_largest_share_of_one_feature(seed, length):
+    queries, keys, _values = draw(seed=seed)
+    everything = torch.eye(K, dtype=torch.float64)  # with these values, contexts are weights
+    weights = linear_attention(length * queries, keys, everything)
+    every_pair = torch.ones(Q, K, dtype=torch.bool)
+    torch.testing.assert_close(weights, linear_weights(length * queries, keys, every_pair))
+    assert (weights > 0).all()
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(Q, dtype=torch.float64))
+    features = linear._positive(keys)
+    bounds = (features / features.sum(dim=0)).amax(dim=-1)  # (k,)
+    assert (weights <= bounds + 1e-12).all()
+    assert bounds.sum() <= D
+    # A query along the key's strongest feature comes as close to the bound as it likes.
+    strongest = (features / features.sum(dim=0))[0].argmax()
+    along = torch.full((1, D), -50.0, dtype=torch.float64)
+    along[0, strongest] = 50.0
+    assert linear_attention(along, keys, everything)[0, 0] == pytest.approx(bounds[0])
+
+
+@pytest.mark.proves("P13.16")
+def test_a_longer_query_sharpens_a_softmax_to_one_key_and_linear_attention_to_none():
+    keys = tensor(K, D) / tensor(K, D).norm(dim=-1, keepdim=True)
+    everything = torch.eye(K, dtype=torch.float64)
+    sharp = attend(1000 * keys[:1], keys, everything)[0].max()
+    assert sharp > 0.999
+    assert linear_attention(1000 * keys[:1], keys, everything).max() < 0.5
+
+
+@pytest.mark.proves("P13.17")
+@given(seed=seeds, place=st.integers(1, K - 1))
+@settings(max_examples=30)
+def test_a_later_word_never_changes_an_earlier_linear_context(seed, place):
+    queries, keys, values = draw(q=K, seed=seed)
+    wanted = linear_attention(queries, keys, values, causal=True)
+    for x in (queries, keys, values):
+        x[place:] = tensor(*x[place:].shape, seed=seed + 7)
+    contexts = linear_attention(queries, keys, values, causal=True)
+    torch.testing.assert_close(contexts[:place], wanted[:place])
+    assert (contexts[place] - wanted[place]).abs().max() > 1e-6
 
 
 def test_linear_attention_hides_what_is_masked():
@@ -486,6 +591,7 @@ def test_no_tensor_of_causal_linear_attention_has_a_matrix_for_each_word(n):
     assert largest.nbytes <= 4 * 64 * (n + 128)
 
 
+@pytest.mark.proves("P13.17")
 @pytest.mark.parametrize("place", [3, 70])
 @pytest.mark.parametrize("broken", ["queries", "keys", "values"])
 def test_a_broken_word_spoils_no_linear_context_before_it(broken, place):
@@ -578,7 +684,7 @@ def test_a_window_counts_positions_at_a_decode_step_too():
 
 
 def test_a_mask_for_each_example_is_not_taken_for_one_of_heads():
-    queries = torch.randn(2, 4, 3, 5)  # batch 2 = heads / groups
+    queries = torch.randn(2, 4, 3, 5)  # batch 2 = heads / key-value heads
     keys = torch.randn(2, 2, 7, 5)
     mask = torch.ones(2, 3, 7, dtype=torch.bool)
     with pytest.raises(ValueError, match=r"write mask\[:, None\]"):

@@ -8,7 +8,7 @@ Every alignment takes scores and a mask, so it can be handed to `attend` once th
 `attend(…, align=partial(local_monotonic, steps=steps, half_width=2))`.
 
 - all keys: `softmax`, and `sparsemax`, `entmax15`, which can give exact zeros
-- all keys or none: `softmax_off_by_one`, whose weights sum to less than 1
+- all keys or none: `softmax_with_sink` and `softmax_off_by_one`, whose weights sum to less than 1
 - one key: `hard`, trained by `score_function_gradient`
 - a window: `local_monotonic`, `local_predictive` with `predict_positions`
 - a learned subset: `reinforced` with `selection_probabilities`
@@ -30,7 +30,8 @@ from attn_course.alignment.masks import (
     sliding_window_mask,
     window_mask,
 )
-from attn_course.alignment.soft import softmax, softmax_off_by_one
+from attn_course.alignment.sinks import softmax_off_by_one, softmax_with_sink
+from attn_course.alignment.soft import softmax
 from attn_course.alignment.subsets import (
     entmax15,
     reinforced,
@@ -58,6 +59,7 @@ __all__ = [
     "sliding_window_mask",
     "softmax",
     "softmax_off_by_one",
+    "softmax_with_sink",
     "sparsemax",
     "window_mask",
 ]

@@ -95,7 +95,7 @@ def sliding_window_mask(
             f"width must be at least 1 and sinks at least 0, but they are {width} and {sinks}."
         )
     i, j = positions_of_pairs(query_positions, key_positions, like)
-    return (j <= i) & ((i - j < width) | (j < sinks))
+    return (j <= i) & ((j > i - width) | (j < sinks))  # i - j would be a table of numbers
 
 
 def positions_of_pairs(

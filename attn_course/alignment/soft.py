@@ -1,6 +1,5 @@
 """All keys: every key gets a share of the weight, by its score."""
 
-from math import inf
 from typing import Any
 
 from attn_course._arrays import (
@@ -53,27 +52,6 @@ def softmax(
     weights = softmax_along(xp, hidden, axis)
     # exp(-inf) is 0: only rows masked out whole have weights to lose.
     return weights * xp.astype(row_lives, weights.dtype)
-
-
-def softmax_off_by_one(scores: Array, mask: Array | None = None) -> Array:
-    r"""$a_l = \exp(e_l) / (1 + \sum_j \exp(e_j))$: softmax with one extra score of 0.
-
-    The extra score belongs to no key, so the weights of a row sum to less than 1, and a query
-    whose scores are all far below 0 attends to almost nothing. Softmax has no such way out: there
-    a model needs a sink, a key that receives the weight it has no use for (Xiao et al., 2024).
-
-    >>> import numpy as np
-    >>> softmax_off_by_one(np.array([[0.0, 0.0, 0.0], [-50.0, -50.0, -50.0]])).round(2)
-    array([[0.25, 0.25, 0.25],
-           [0.  , 0.  , 0.  ]])
-    """
-    xp, scores = floating_scores(scores, mask, axis=-1)
-    if mask is not None:
-        require_mask(mask, scores)
-        scores = xp.where(mask, scores, -inf)
-    # With the extra 0 no row is -inf throughout, so a row masked completely needs no special care.
-    longer = xp.concat([scores, xp.zeros_like(scores[..., :1])], axis=-1)  # (..., q, k + 1)
-    return softmax_along(xp, longer, axis=-1)[..., :-1]
 
 
 def _all_above_zero(temperature: float | Array) -> bool:

@@ -40,6 +40,43 @@ def softmax_off_by_one(scores: Vector, mask: Mask = None) -> list[float]:
     return weights
 
 
+def softmax_with_sink(
+    scores: Vector,
+    sink: float,
+    mask: Mask = None,
+) -> list[float]:
+    r"""$a_l = \exp(e_l) / (\exp(b) + \sum_j \exp(e_j))$, sink b."""
+    allowed = [True] * len(scores) if mask is None else list(mask)
+    pairs = list(zip(scores, allowed, strict=True))
+    m = sink
+    for e_l, may in pairs:
+        if may:
+            m = max(m, e_l)
+    total = exp(sink - m)  # not 1: the sink is scaled like the rest
+    for e_l, may in pairs:
+        if may:
+            total += exp(e_l - m)
+    weights = []
+    for e_l, may in pairs:
+        weights.append(exp(e_l - m) / total if may else 0.0)
+    return weights
+
+
+def sliding_window(
+    i: int,
+    key_positions: Sequence[int],
+    width: int,
+    sinks: int = 0,
+) -> list[bool]:
+    """Show the query at i the last `width` keys and the first ones."""
+    seen = []
+    for j in key_positions:
+        before = j <= i
+        near = i - j < width
+        seen.append(before and (near or j < sinks))
+    return seen
+
+
 def hard(scores: Vector, u: float, mask: Mask = None) -> list[float]:
     """Lay the weights end to end; the key on which u falls gets all."""
     one_hot = [0.0] * len(scores)

@@ -31,9 +31,9 @@ def rotate(
 
     - `features` `(..., n, d)` with an even d; returns the same shape and dtype.
     - `positions` broadcast to `(..., n)`, or are a range; without them 0, …, n - 1. After a cache
-      of c keys, the new words have `range(c, c + n)`, and the cache stores keys that are already
-      rotated. Features with heads `(..., h, n, d)` and one row of positions per text need
-      `positions[:, None, :]`.
+      of c keys, the new words have `range(c, c + n)`, which `scale.KeyValueCache.next_positions`
+      returns, and the cache stores keys that are already rotated. Features with heads
+      `(..., h, n, d)` and one row of positions per text need `positions[:, None, :]`.
     - `pairs` says which features form a pair: "interleaved" (0, 1), (2, 3), … as in the paper, or
       "half" (0, d/2), (1, d/2 + 1), … as in most released models. Both are right; queries and keys
       of one model must agree.

@@ -13,11 +13,17 @@ class KeyValueCache:
     and returns all there is, `(..., k, d)`, as views that stay valid. Room is doubled when it runs
     out, so that n steps copy fewer than 2n rows in all. For use without gradients.
 
+    New words do not begin at position 0: `next_positions` says where they are. With rotary
+    positions, rotate the new queries and keys there, and append keys that are rotated: each key is
+    rotated once, by its own position.
+
     >>> cache = KeyValueCache()
     >>> for step in range(3):
     ...     keys, values = cache.append(torch.ones(1, 2), torch.ones(1, 5))
     >>> keys.shape, values.shape, len(cache)
     (torch.Size([3, 2]), torch.Size([3, 5]), 3)
+    >>> cache.next_positions(2)
+    range(3, 5)
     """
 
     def __init__(self) -> None:
@@ -33,6 +39,10 @@ class KeyValueCache:
         """Bytes of the keys and values held, room to grow not counted."""
         rooms = (room for room in (self._keys, self._values) if room is not None)
         return sum(room[..., : self._length, :].nbytes for room in rooms)
+
+    def next_positions(self, new: int) -> range:
+        """Return the positions of the next `new` words, to ask for before they are appended."""
+        return range(self._length, self._length + new)
 
     def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Add new keys and values; return all of them, the oldest first."""

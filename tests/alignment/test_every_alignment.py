@@ -17,7 +17,7 @@ FIXTURE = np.array([[0.1, 0.4, -0.2, 0.3, 0.0, 0.5, -0.1, 0.2]])
 SUM_TO_ONE = ["softmax", "sparsemax", "entmax15", "hard"]
 
 
-@pytest.mark.parametrize("name", [*SUM_TO_ONE, "softmax_off_by_one"])
+@pytest.mark.parametrize("name", [*SUM_TO_ONE, "softmax_off_by_one", "softmax_with_sink"])
 @pytest.mark.parametrize("masked", [False, True])
 def test_nan_is_passed_on_in_its_own_row_alone(name, masked):
     scores = np.array([[1.0, np.nan, 0.5, 2.0], [1.0, 0.0, 0.5, 2.0]])
@@ -33,6 +33,7 @@ def test_nan_is_passed_on_in_its_own_row_alone(name, masked):
 ALIGNMENTS = {
     "softmax": softmax,
     "softmax_off_by_one": alignment.softmax_off_by_one,
+    "softmax_with_sink": partial(alignment.softmax_with_sink, sink=2.5),
     "sparsemax": alignment.sparsemax,
     "entmax15": alignment.entmax15,
     "hard": partial(alignment.hard, rng=torch.Generator().manual_seed(0)),
@@ -78,6 +79,7 @@ BAD_MASKS = {
     "reinforced": {"selection": np.ones(8, dtype=bool)},
     "softmax": {},
     "softmax_off_by_one": {},
+    "softmax_with_sink": {"sink": 2.5},
     "sparsemax": {},
     "entmax15": {},
     "hard": {"rng": np.random.default_rng(0)},
@@ -144,6 +146,9 @@ JUNK_BEHIND_A_MASK = {
     "softmax": lambda scores, mask, others: softmax(scores, mask),
     "softmax of a trained temperature": _warm,
     "softmax_off_by_one": lambda scores, mask, others: alignment.softmax_off_by_one(scores, mask),
+    "softmax_with_sink": lambda scores, mask, others: alignment.softmax_with_sink(
+        scores, mask, others[:, :1].where(mask[:, :1], 0.0)
+    ),
     "sparsemax": lambda scores, mask, others: alignment.sparsemax(scores, mask),
     "entmax15": lambda scores, mask, others: alignment.entmax15(scores, mask),
     "local_predictive": lambda scores, mask, others: alignment.local_predictive(

@@ -1,4 +1,4 @@
-"""Softmax and softmax-off-by-one against their loops, and properties P2.1–P2.8 and P2.16."""
+"""Softmax against its loops, and properties P2.1–P2.8."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from attn_course.alignment import softmax, softmax_off_by_one
+from attn_course.alignment import softmax
 from attn_course.definitions import alignment as definition
 
 scores_of = arrays(np.float64, (3, 7), elements=st.floats(-50, 50))
@@ -151,58 +151,3 @@ def test_every_query_may_have_a_temperature_of_its_own():
     np.testing.assert_allclose(softmax(scores, temperature=temperature), wanted)
     with pytest.raises(ValueError, match="temperature must be above 0"):
         softmax(scores, temperature=np.array([[0.5], [0.0]]))
-
-
-# --- softmax-off-by-one: a key of score 0 that has no value ---------------------------------------
-
-
-@pytest.mark.agrees("alignment.softmax_off_by_one", "definitions.alignment.softmax_off_by_one")
-@given(scores=scores_of, mask=masks_of)
-def test_softmax_off_by_one_agrees_with_its_definition_in_loops(scores, mask):
-    for i, row in enumerate(softmax_off_by_one(scores)):
-        wanted = definition.softmax_off_by_one(scores[i])
-        np.testing.assert_allclose(row, wanted, rtol=1e-12, atol=1e-300)
-    for i, row in enumerate(softmax_off_by_one(scores, mask)):
-        wanted = definition.softmax_off_by_one(scores[i], mask[i])
-        np.testing.assert_allclose(row, wanted, rtol=1e-12, atol=1e-300)
-
-
-@pytest.mark.proves("P2.16")
-@given(scores=scores_of, mask=masks_of)
-def test_off_by_one_is_softmax_with_a_key_of_score_zero_that_is_dropped(scores, mask):
-    longer = np.concatenate([scores, np.zeros((3, 1))], axis=-1)
-    seen = np.concatenate([mask, np.ones((3, 1), dtype=bool)], axis=-1)
-    np.testing.assert_allclose(
-        softmax_off_by_one(scores, mask), softmax(longer, seen)[:, :-1], rtol=1e-12, atol=1e-300
-    )
-
-
-@pytest.mark.proves("P2.16")
-@given(scores=arrays(np.float64, (3, 7), elements=st.floats(-30, 30)), mask=masks_of)
-def test_rows_of_off_by_one_sum_to_less_than_one(scores, mask):
-    assert (softmax_off_by_one(scores).sum(-1) < 1).all()
-    assert (softmax_off_by_one(scores, mask).sum(-1) < 1).all()
-
-
-@pytest.mark.proves("P2.16")
-def test_off_by_one_is_softmax_for_large_scores_and_nothing_for_small_ones():
-    scores = np.array([[1.0, 3.0, 2.0]])
-    np.testing.assert_allclose(softmax_off_by_one(scores + 50), softmax(scores), rtol=1e-12)
-    np.testing.assert_allclose(softmax_off_by_one(scores - 50), np.zeros((1, 3)), atol=1e-20)
-    moved = softmax_off_by_one(scores + 1) - softmax_off_by_one(scores)
-    assert np.abs(moved).max() > 0.01  # unlike softmax, a constant changes the weights
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
-def test_huge_scores_of_off_by_one_stay_finite(dtype):
-    scores = torch.tensor([[6e4, -6e4, 0.0], [-6e4] * 3], dtype=dtype)
-    wanted = torch.tensor([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]], dtype=dtype)
-    torch.testing.assert_close(softmax_off_by_one(scores), wanted, atol=0, rtol=0)
-
-
-def test_the_gradient_of_off_by_one_is_that_of_softmax_with_the_extra_key():
-    scores = torch.randn(2, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    mask = torch.tensor([[True] * 5 + [False] * 2, [False] * 7])
-    scores = torch.cat([scores, scores[:1] + 9], dim=0).requires_grad_()  # a row far above 0
-    mask = torch.cat([mask, mask[:1]], dim=0)
-    assert torch.autograd.gradcheck(lambda e: softmax_off_by_one(e, mask), scores)

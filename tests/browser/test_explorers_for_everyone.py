@@ -15,6 +15,8 @@ from attn_course.figures.explorers import (
     LocalAlignmentExplorer,
     MultiDimensionalExplorer,
     NadarayaWatsonExplorer,
+    OnlineSoftmaxExplorer,
+    RankingExplorer,
     ScoresExplorer,
     SelfAttentionExplorer,
     SoftmaxExplorer,
@@ -39,6 +41,8 @@ CHAPTERS = {
     TranslationExplorer: "07b_bahdanau",
     CorruptionsExplorer: "08_evaluation",
     LinksAndWeightsExplorer: "08e_where_it_looks",
+    RankingExplorer: "09_graphs",
+    OnlineSoftmaxExplorer: "10a_exact",
 }
 INPUTS, TARGETS = noisy_curve(np.random.default_rng(1), n=31)
 # On the bare page with everything shown that it can show, and with the longest numbers.
@@ -55,6 +59,7 @@ FULLEST = {
     SoftmaxExplorer: {"mask": [True, True, False, True, True, True]},
     LocalAlignmentExplorer: {"slip": True},
     AskExplorer: {"query": (-3.0, 2.0, -2.5)},
+    OnlineSoftmaxExplorer: {"step": 6, "block": 1, "rescale": False, "order": "rising"},
     LinksAndWeightsExplorer: {"right": [0.25] * 5, "gathered": [False] * 5},
     ConstructionKitExplorer: {"score": "additive", "heads": 8, "hops": 6, "n": 1000, "d": 512},
 }

@@ -34,6 +34,7 @@ def test_numpy_arrays_become_numpy_arrays() -> None:
     assert_type(scores, AnyNumbers)
     assert_type(softmax(scores, MASK, temperature=2.0), AnyNumbers)
     assert_type(alignment.softmax_off_by_one(scores), AnyNumbers)
+    assert_type(alignment.softmax_with_sink(scores, sink=ARRAY[:, :1]), AnyNumbers)
     assert_type(evaluation.tvd(weights, weights), AnyNumbers)
     assert_type(nadaraya_watson.weights(ROW, ROW), AnyNumbers)
     entry_score = partial(multi_scores, W_d=ARRAY, W_q=ARRAY, W_k=ARRAY)

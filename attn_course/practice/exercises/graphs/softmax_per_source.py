@@ -1,0 +1,74 @@
+"""Find two bugs in attention on a graph: sums over the wrong end, and loops that count twice."""
+
+import numpy as np
+
+from attn_course.definitions import graphs as definition
+from attn_course.definitions.scoring import dot
+from attn_course.practice.definition import Case, reference
+from attn_course.practice.exercises.graphs._edges import (
+    refuse_repeated_edges,
+    refuse_what_is_no_graph,
+    some_edges,
+    with_loops,
+)
+from attn_course.practice.inputs import readable, softmax
+from attn_course.translate import _
+
+
+@reference
+def softmax_per_source(features, edges):
+    n = len(features)
+    refuse_what_is_no_graph(edges, n)
+    refuse_repeated_edges(edges)
+    pairs = [tuple(pair) for pair in np.transpose(edges).tolist()]
+    pairs += [(i, i) for i in range(n) if (i, i) not in pairs]
+    scores = [dot(features[i], features[j]) for i, j in pairs]
+    contexts = [definition.graph_attention(i, scores, pairs, features)[0] for i in range(n)]
+    return np.array(contexts)
+
+
+@softmax_per_source.cases(points=1, label=_("no node looks at itself yet"))
+def without_loops(rng):
+    yield Case(readable(rng, 4, 2), some_edges(rng, 4, 4))
+    yield Case(readable(rng, 7, 3), some_edges(rng, 7, 13))
+
+
+@softmax_per_source.cases(points=1, label=_("some nodes look at themselves already"))
+def with_some_loops(rng):
+    yield Case(readable(rng, 4, 2), with_loops(rng, some_edges(rng, 4, 3), np.array([0])))
+    nodes = rng.permutation(6)[:3]
+    yield Case(readable(rng, 7, 2), with_loops(rng, some_edges(rng, 7, 11), nodes))
+
+
+@softmax_per_source.cases(points=1, label=_("all nodes look at themselves already"))
+def with_all_loops(rng):
+    yield Case(readable(rng, 4, 3), with_loops(rng, some_edges(rng, 4, 5), np.arange(4)))
+    yield Case(readable(rng, 5, 2), with_loops(rng, some_edges(rng, 5, 7), np.arange(5)))
+
+
+@softmax_per_source.variant
+def as_a_masked_table(features, edges):
+    may_attend = np.eye(len(features), dtype=bool)
+    may_attend[*edges] = True
+    return softmax(features @ features.T, may_attend) @ features
+
+
+@softmax_per_source.variant
+def node_by_node(features, edges):
+    contexts = []
+    for i in range(len(features)):
+        neighbours = sorted({i, *edges[1][edges[0] == i].tolist()})
+        keys = features[neighbours]
+        contexts.append(softmax(keys @ features[i]) @ keys)
+    return contexts
+
+
+@softmax_per_source.variant
+def in_torch(features, edges):
+    import torch
+
+    features = torch.as_tensor(features)
+    may_attend = torch.eye(len(features), dtype=torch.bool)
+    may_attend[edges[0], edges[1]] = True
+    scores = (features @ features.mT).masked_fill(~may_attend, -torch.inf)
+    return torch.softmax(scores, dim=-1) @ features
