@@ -30,7 +30,7 @@ def no_inputs(rng):
 
 @predicted_weights.variant
 def bounds_as_formulas():
-    e = np.e
+    e = np.exp(1)
     return [e / e**-1, e / (e + 10 * e**-1), e**-1 / (e**-1 + 10 * e), 1]
 
 
