@@ -89,6 +89,40 @@ def test_every_group_of_the_mark_sees_the_function_handed_out(seed):
     assert all(groups_that_reject(result))
 
 
+# Scores near 1000 are where a maximum is needed, and where single precision is coarse.
+
+
+def rejected_only_with_high_scores(name, mistake, seed):
+    exercise = chapter.exercises[name]
+    answer = next(one.answer for one in exercise.mistakes if one.name == mistake)
+    result = checked(name, answer, seed)
+    assert result.mistake.name == mistake
+    return groups_that_reject(result) == [False] * (len(result.groups) - 1) + [True]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_maximum_that_falls_with_its_block_is_unsafe_only_where_scores_fall_far(seed):
+    assert rejected_only_with_high_scores("online_softmax", "maximum_of_the_block", seed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_padding_in_the_maximum_shows_only_where_padding_scores_high(seed):
+    assert rejected_only_with_high_scores("blockwise", "padding_in_the_maximum", seed)
+
+
+@pytest.mark.parametrize(
+    ("name", "variant"),
+    [
+        ("online_softmax", "with_finished_contexts_in_single_precision"),
+        ("blockwise", "merged_by_logarithms_in_single_precision"),
+    ],
+)
+@pytest.mark.parametrize("seed", range(100))
+def test_logarithms_in_single_precision_are_accepted(name, variant, seed):
+    answer = chapter.exercises[name].variants[variant]
+    assert checked(name, answer, seed).verdict is Verdict.PASSED
+
+
 # Rescaling takes any reference, so right answers with an unusual one pass.
 
 

@@ -108,6 +108,22 @@ def test_some_nodes_look_at_themselves_some_do_not_and_sometimes_all(seed):
     assert shares == {"none", "some", "all"}
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_two_heads_of_a_node_are_so_far_apart_that_they_cannot_share_a_maximum(seed):
+    scores = [case.args[0] for case in drawn("segment_softmax", seed)]
+    assert any(one.ndim > 1 and np.ptp(one, axis=0).min() > 1900 for one in scores)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sorting_the_two_rows_of_edges_exchanges_them_in_some_graphs_but_not_in_all(seed):
+    exchanged = set()
+    for case in drawn("softmax_per_source", seed):
+        edges, _n = edges_of("softmax_per_source", case)
+        if (edges[0] == edges[1]).any():
+            exchanged.add(edges[0].tolist() > edges[1].tolist())
+    assert exchanged == {True, False}
+
+
 # The references refuse what the tasks exclude, so no example is made smaller than a task allows.
 
 PAIR = np.array([[0], [1]])

@@ -13,9 +13,16 @@ def in_steps(rng, n, block):
     return np.where(scores == 0, 0.1, np.round(scores, 1))
 
 
-def high(scores):
-    """Return the scores lifted to about 1000, in quarters, which single precision represents."""
-    return np.round(4 * np.asarray(scores)) / 4 + 1000
+def high(rng, n, block):
+    """Return n scores from 900 on, 16 apart; within a block the order is random.
+
+    The logarithm of a sum of such exponentials is the largest score in single precision too.
+    Scores closer together would refuse right answers that keep this logarithm.
+    """
+    steps = np.arange(n)
+    for start in range(0, n, block):
+        rng.shuffle(steps[start : start + block])
+    return 900.0 + 16 * steps
 
 
 def parts(scores, values, block):

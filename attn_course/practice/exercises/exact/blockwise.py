@@ -58,14 +58,25 @@ def padding_in_whole_blocks(rng):
     yield _case(rng, 2, 5, 2, 3, 2, _padded(5, *range(5)))
 
 
-@blockwise.cases(points=1, label=_("scores near 1000, where np.exp overflows"))
+@blockwise.cases(points=1, label=_("scores near 1000, where np.exp overflows, also of padding"))
 def high_scores(rng):
-    for q, k, block, hidden in ((2, 5, 2, (0, 1)), (3, 8, 3, (4,))):
-        # Halves and four features: single precision computes these scores without an error.
-        queries = rng.integers(-3, 4, (q, 4)) / 2
-        keys = rng.integers(-3, 4, (k, 4)) / 2
-        queries[:, 0], keys[:, 0] = 40, 50
-        yield Case(queries, keys, readable(rng, k, 3), _padded(k, *hidden), block)
+    yield _high_case(rng, 2, 48 + np.arange(5), _padded(5, 0, 1), 2)
+    yield _high_case(rng, 3, 46 + rng.permutation(8), _padded(8, 4), 3)
+    # Only padding scores near 1000: measured from there, every other exponential vanishes.
+    yield _high_case(rng, 2, np.array([0, 0, 50, 0]), _padded(4, 2), 2)
+
+
+def _high_case(rng, q, heights, mask, block):
+    """Return a case whose scores are about 20 times the heights.
+
+    Scores of different heights are at least 13 apart, so that the logarithm of a sum of their
+    exponentials is the largest of them in single precision too.
+    """
+    k = len(heights)
+    # Halves and four features: single precision computes these scores without an error.
+    queries, keys = (rng.integers(-3, 4, (n, 4)) / 2 for n in (q, k))
+    queries[:, 0], keys[:, 0] = 40, heights
+    return Case(queries, keys, readable(rng, k, 3), mask, block)
 
 
 @blockwise.variant
@@ -119,6 +130,25 @@ def with_the_lowest_float(queries, keys, values, mask, block):
         total, o = total * scale + a.sum(-1, keepdims=True), o * scale + a @ values[here]
         m = higher
     return o / np.where(total == 0, 1, total)
+
+
+@blockwise.variant
+def merged_by_logarithms_in_single_precision(queries, keys, values, mask, block):
+    """Each block has its own context and the logarithm of its denominator."""
+    queries, keys, values = (x.astype(np.float32) for x in (queries, keys, values))
+    contexts = np.zeros((len(queries), values.shape[-1]), dtype=np.float32)
+    total = np.full((len(queries), 1), -np.inf, dtype=np.float32)
+    for start in range(0, len(keys), block):
+        here = np.flatnonzero(mask[start : start + block]) + start
+        if not len(here):
+            continue
+        e = queries @ keys[here].T / np.sqrt(np.float32(keys.shape[-1]))
+        own = np.logaddexp.reduce(e, axis=1, keepdims=True)
+        both = np.logaddexp(total, own)
+        new = np.exp(own - both) * (softmax(e) @ values[here])
+        contexts = np.exp(total - both) * contexts + new
+        total = both
+    return contexts
 
 
 @blockwise.variant

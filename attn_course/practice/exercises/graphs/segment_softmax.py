@@ -30,11 +30,13 @@ def several_heads(rng):
     yield Case(readable(rng, 2, 3, 11), some_edges(rng, 5, 11), 5)
 
 
-@segment_softmax.cases(points=1, label=_("large scores, and nodes whose scores are far apart"))
+@segment_softmax.cases(points=1, label=_("large scores, and nodes or heads far apart"))
 def large_scores(rng):
     edges = some_edges(rng, 4, 5)
     yield Case(_by_node(rng, edges, 3) + readable(rng, 5), edges, 4)
     yield Case(readable(rng, 5) - 1000, some_edges(rng, 4, 5), 4)  # no node has a score above 0
+    heads = np.array([[1000.0], [-1000.0]])  # the same node has both, one in each head
+    yield Case(heads + readable(rng, 2, 5), some_edges(rng, 4, 5), 4)
     edges = some_edges(rng, 7, 17)
     yield Case(_by_node(rng, edges, 6) + readable(rng, 3, 17), edges, 7)
 

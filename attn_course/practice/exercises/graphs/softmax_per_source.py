@@ -42,8 +42,20 @@ def with_some_loops(rng):
 
 @softmax_per_source.cases(points=1, label=_("all nodes look at themselves already"))
 def with_all_loops(rng):
-    yield Case(readable(rng, 4, 3), with_loops(rng, some_edges(rng, 4, 5), np.arange(4)))
-    yield Case(readable(rng, 5, 2), with_loops(rng, some_edges(rng, 5, 7), np.arange(5)))
+    edges = with_loops(rng, some_edges(rng, 4, 5), np.arange(4))
+    yield Case(readable(rng, 4, 3), _from_an_edge_that_goes(1, edges))
+    edges = with_loops(rng, some_edges(rng, 5, 7), np.arange(5))
+    yield Case(readable(rng, 5, 2), _from_an_edge_that_goes(-1, edges))
+
+
+def _from_an_edge_that_goes(direction, edges):
+    """Return the edges from one on that leads to a larger number (1) or to a smaller one (-1).
+
+    Sorted rows of edges, as after `np.unique(edges, axis=0)`, stay as they are in the first case
+    and are exchanged in the second.
+    """
+    first = np.flatnonzero(np.sign(edges[1] - edges[0]) == direction)[0]
+    return np.roll(edges, -first, axis=1)
 
 
 @softmax_per_source.variant
