@@ -1,0 +1,278 @@
+"""A dress rehearsal of a whole course: `python -m benchmarks.grader.rehearsal`.
+
+A class that never was (`synthetic_course`) hands in as in nbgrader's folder `submitted`. It is
+collected, graded in one run, in parts and by Dask, and reported; then points are overridden, a
+mistake gets a comment, some learners hand in again, and the class is graded once more. Every step
+is the command that an instructor types. What was planted is known, so a table of claims
+(`rehearsal_claims`) says whether the desk found it; the exit code is 1 if a claim does not hold.
+
+Some of the notebooks are hostile. They run in the grader's sandbox, and without one the rehearsal
+ends at the first step that grades.
+"""
+
+import argparse
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from attn_course._files import replace_file
+from attn_course.practice.exercises import chapters
+from benchmarks.grader import rehearsal_claims
+from benchmarks.grader.synthetic_course import Mix, Planted, make_course, solved
+
+PROGRAM = [sys.executable, "-m", "attn_course.cli"]
+PARTS = 3
+SYSTEMS = ("canvas", "moodle", "gradescope")
+COMMENT = "We look at this again on Monday."
+REASON = "We agreed on this after class."
+_SECOND_ATTEMPTS = 3
+_SHOWN = "grading:"  # how the lines of progress begin
+
+
+class StepFailed(Exception):  # noqa: N818  (the step failed; the text says which)
+    """A command did not do its work."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command, and the file in the folder of the rehearsal that is there afterwards."""
+
+    name: str
+    words: tuple[str, ...]
+    leaves: str
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What the instructor of the rehearsal decides, and who hands in again."""
+
+    learner: str
+    exercise: str
+    mistake: str
+    points: int
+    again: tuple[tuple[str, str], ...]  # learner and stem
+    extended: str  # the late learner with an extension
+
+
+def rehearse(folder: Path, arguments: argparse.Namespace) -> list[rehearsal_claims.Claim]:
+    """Play the whole course in `folder`; return what became of each claim."""
+    print("Writing the notebooks of the class.", flush=True)
+    each = arguments.notebooks_each
+    stems = [_stem(word) for word in arguments.stems]
+    mix = Mix(absent=0.01)
+    made = folder / "made"
+    planted = make_course(made, arguments.learners, arguments.seed, stems, mix, each)
+    decided = decide(planted)
+    if not (folder / "download").exists():
+        _write_download(planted, folder)
+        _write_again(planted, decided, folder)
+        _write_desk(planted, decided, folder)
+    for step in steps(decided, arguments):
+        _play(step, folder)
+        if step.name == "grade":  # a later step grades into the same folder
+            _keep_tables(folder / "results", folder / "before")
+    return list(rehearsal_claims.claims(planted, decided, folder, not arguments.no_dask))
+
+
+def steps(decided: Decided, arguments: argparse.Namespace) -> Iterator[Step]:
+    """Yield what an instructor types, in its order."""
+    collect = ("--from", "nbgrader", "--roster", "roster.csv", "--into", "submissions")
+    yield Step("collect", ("collect", "download", *collect), "submissions/collected.csv")
+    exports = [word for system in SYSTEMS for word in ("--export", system)]
+    grade = ("grade", "submissions", "--policy", "policy.toml", "--roster", "roster.csv", *exports)
+    grade = (*grade, "--seed", str(arguments.seed))
+    if arguments.jobs:
+        grade = (*grade, "--jobs", str(arguments.jobs))
+    yield Step("grade", (*grade, "--out", "results"), "results/grades.csv")
+    parts = [f"part-{number}" for number in range(1, PARTS + 1)]
+    for number, part in enumerate(parts, start=1):
+        words = (*grade, "--out", part, "--shard", f"{number}/{PARTS}")
+        yield Step(f"grade {part}", words, f"{part}/grades.csv")
+    yield Step("merge", ("merge", *parts, "--out", "merged", *exports), "merged/grades.csv")
+    if not arguments.no_dask:
+        words = (*grade, "--out", "dask", "--engine", "dask")
+        yield Step("grade by Dask", words, "dask/grades.csv")
+    yield Step("report", ("report", "results"), "results/report/alike.csv")
+    at = ("--in", "results", "--by", "rehearsal")
+    override = (decided.learner, decided.exercise, "--points", str(decided.points))
+    words = ("override", *override, "--reason", REASON, *at)
+    yield Step("override", words, "results/grades.csv")
+    words = ("comment", decided.exercise, decided.mistake, COMMENT, *at)
+    yield Step("comment", words, "results/grades.csv")
+    yield Step("collect again", ("collect", "again", *collect), "submissions/collected.csv")
+    yield Step("grade again", (*grade, "--out", "results"), "results/changes.csv")
+
+
+def decide(planted: Planted) -> Decided:
+    """Choose the commonest mistake, one who made it, and further learners who hand in again."""
+    ordinary = [name for name, kind in planted.kinds.items() if kind == "ordinary"]
+    (exercise, mistake), _count = next(
+        one for one in planted.ranked() if any(_made(planted, name, *one[0]) for name in ordinary)
+    )
+    learner = next(name for name in ordinary if _made(planted, name, exercise, mistake))
+    again = {learner: _stem(exercise.partition(".")[0])}
+    for (name, other), wrong in sorted(planted.answers.items()):
+        if wrong and name in ordinary and len(again) < _SECOND_ATTEMPTS:
+            again.setdefault(name, _stem(other.partition(".")[0]))
+    late = sorted(planted.late)[0] if planted.late else ""
+    return Decided(learner, exercise, mistake, 1, tuple(again.items()), late)
+
+
+def _made(planted: Planted, learner: str, exercise: str, mistake: str) -> bool:
+    return planted.answers.get((learner, exercise)) == mistake
+
+
+def _stem(word: str) -> str:
+    return chapters()[word.partition("_")[0]].stem
+
+
+# --- the files of the class ------------------------------------------------------------------
+
+
+def _write_download(planted: Planted, folder: Path) -> None:
+    place = folder / "download.part" / "submitted"
+    for path in sorted(planted.folder.glob("*/*.ipynb")):
+        learner, stem = path.parent.name, path.stem
+        when = datetime.fromtimestamp(path.stat().st_mtime, planted.deadline.tzinfo)
+        _hand_in(place / learner / stem, path.read_text(encoding="utf-8"), when)
+    place.parent.rename(folder / "download")
+
+
+def _write_again(planted: Planted, decided: Decided, folder: Path) -> None:
+    for learner, stem in decided.again:
+        place = folder / "again" / "submitted" / learner / stem
+        _hand_in(place, solved(stem), planted.deadline - timedelta(minutes=1))
+
+
+def _hand_in(place: Path, text: str, when: datetime) -> None:
+    place.mkdir(parents=True, exist_ok=True)
+    (place / f"{place.name}.ipynb").write_text(text, encoding="utf-8")
+    (place / "timestamp.txt").write_text(f"{when:%Y-%m-%d %H:%M:%S} UTC\n", encoding="utf-8")
+
+
+def _write_desk(planted: Planted, decided: Decided, folder: Path) -> None:
+    """Write the roster and the policy of the instructor."""
+    with (folder / "roster.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["login"], *([name] for name in planted.kinds)])
+    numbers = sorted({stem.partition("_")[0] for stem in planted.stems})
+    lines = [
+        *("[late]", 'grace = "15 minutes"', "per_day = 0.1", "floor = 0.5", 'exports = "final"'),
+        *("[deadlines]", *(f"{number} = {planted.deadline.isoformat()}" for number in numbers)),
+    ]
+    if decided.extended:
+        lines += [f"[extensions.{json.dumps(decided.extended)}]", 'all = "30 days"']
+    (folder / "policy.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _keep_tables(results: Path, before: Path) -> None:
+    if not before.exists():
+        part = before.with_name("before.part")
+        shutil.rmtree(part, ignore_errors=True)
+        shutil.copytree(results, part, ignore=shutil.ignore_patterns("*.sqlite*", "feedback"))
+        part.rename(before)
+
+
+# --- the commands ----------------------------------------------------------------------------
+
+
+def _play(step: Step, folder: Path) -> None:
+    """Run a command, unless it came to its end before, and keep what it said."""
+    log = folder / "steps" / f"{step.name.replace(' ', '-')}.txt"
+    if log.exists():
+        print(f"{step.name}: done before", flush=True)
+        return
+    start = time.monotonic()
+    code, said = _run(step.words, folder)
+    # The exit code 1 also means that somebody has no points, and there are such learners.
+    if code not in (0, 1) or not (folder / step.leaves).exists():
+        last = "\n".join(said.splitlines()[-20:])
+        raise StepFailed(f"{step.name}: exit code {code}\n{last}")
+    log.parent.mkdir(exist_ok=True)
+    replace_file(log, said)
+    print(f"{step.name}: {time.monotonic() - start:.0f} s", flush=True)
+
+
+def _run(words: Sequence[str], folder: Path) -> tuple[int, str]:
+    english = os.environ | {"LC_ALL": "C.UTF-8", "LANGUAGE": "en", "OMP_NUM_THREADS": "1"}
+    root = str(Path(__file__).parents[2])  # so that a course that is not installed is found
+    english["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    said = []
+    with subprocess.Popen(
+        [*PROGRAM, *words],
+        cwd=folder,
+        env=english,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+    ) as process:
+        for line in process.stdout or ():
+            said.append(line)
+            if line.startswith(_SHOWN):
+                print(line, end="", file=sys.stderr, flush=True)
+    return process.returncode, "".join(said)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Rehearse, print the table of claims, and return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.grader.rehearsal",
+        description="Rehearse a whole course with learners who never were, from the download to "
+        "the exports, and check that what was planted is found.",
+        epilog="Each learner works on a few of the notebooks, so that many learners over all "
+        "chapters stay affordable; the chapters are dealt out like cards, and none is left out. "
+        "With --keep, a rehearsal that was stopped goes on where it was.",
+    )
+    parser.add_argument("--learners", type=int, default=300, help="how many (%(default)s)")
+    parser.add_argument(
+        "--notebooks-each",
+        type=int,
+        default=4,
+        metavar="N",
+        help="notebooks per learner (%(default)s; 0: all of them)",
+    )
+    parser.add_argument(
+        "--stems", nargs="+", default=[], metavar="NN", help="only these chapters (all)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="what everything is drawn from (1)")
+    parser.add_argument("--jobs", type=int, help="notebooks at once (one for each core)")
+    parser.add_argument("--no-dask", action="store_true", help="leave the Dask run out")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep all files there")
+    arguments = parser.parse_args(words)
+    with tempfile.TemporaryDirectory(prefix="attn-course-rehearsal-") as name:
+        folder = (arguments.keep or Path(name)).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        _refuse_another(parser, folder, arguments)
+        try:
+            found = rehearse(folder, arguments)
+        except StepFailed as fault:
+            print(fault, file=sys.stderr)
+            return 1
+    print(rehearsal_claims.table(found))
+    return 0 if all(claim.holds for claim in found) else 1
+
+
+def _refuse_another(
+    parser: argparse.ArgumentParser, folder: Path, arguments: argparse.Namespace
+) -> None:
+    """Refuse a folder that has another rehearsal in it."""
+    file = folder / "rehearsal.json"
+    names = ("learners", "notebooks_each", "stems", "seed")
+    asked = json.dumps({name: getattr(arguments, name) for name in names}) + "\n"
+    if not file.exists():
+        replace_file(file, asked)
+    elif file.read_text(encoding="utf-8") != asked:
+        parser.error(f"{folder} has another rehearsal in it: {file.read_text(encoding='utf-8')}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
