@@ -11,7 +11,6 @@ ends at the first step that grades.
 """
 
 import argparse
-import csv
 import json
 import os
 import shutil
@@ -21,20 +20,17 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from pathlib import Path
 
 from attn_course._files import replace_file
-from attn_course.practice.exercises import chapters
-from benchmarks.grader import rehearsal_claims
-from benchmarks.grader.synthetic_course import Mix, Planted, make_course, solved
+from benchmarks.grader.claim import Claim, table
+from benchmarks.grader.rehearsal_claims import claims
+from benchmarks.grader.rehearsal_class import COMMENT, REASON, Decided, decide, stem_of, write_files
+from benchmarks.grader.synthetic_course import Mix, make_course
 
 PROGRAM = [sys.executable, "-m", "attn_course.cli"]
 PARTS = 3
 SYSTEMS = ("canvas", "moodle", "gradescope")
-COMMENT = "We look at this again on Monday."
-REASON = "We agreed on this after class."
-_SECOND_ATTEMPTS = 3
 _SHOWN = "grading:"  # how the lines of progress begin
 
 
@@ -51,36 +47,30 @@ class Step:
     leaves: str
 
 
-@dataclass(frozen=True)
-class Decided:
-    """What the instructor of the rehearsal decides, and who hands in again."""
-
-    learner: str
-    exercise: str
-    mistake: str
-    points: int
-    again: tuple[tuple[str, str], ...]  # learner and stem
-    extended: str  # the late learner with an extension
-
-
-def rehearse(folder: Path, arguments: argparse.Namespace) -> list[rehearsal_claims.Claim]:
+def rehearse(folder: Path, arguments: argparse.Namespace) -> list[Claim]:
     """Play the whole course in `folder`; return what became of each claim."""
     print("Writing the notebooks of the class.", flush=True)
     each = arguments.notebooks_each
-    stems = [_stem(word) for word in arguments.stems]
+    stems = [stem_of(word) for word in arguments.stems]
     mix = Mix(absent=0.01)
     made = folder / "made"
     planted = make_course(made, arguments.learners, arguments.seed, stems, mix, each)
     decided = decide(planted)
     if not (folder / "download").exists():
-        _write_download(planted, folder)
-        _write_again(planted, decided, folder)
-        _write_desk(planted, decided, folder)
+        write_files(planted, decided, folder)
     for step in steps(decided, arguments):
         _play(step, folder)
         if step.name == "grade":  # a later step grades into the same folder
             _keep_tables(folder / "results", folder / "before")
-    return list(rehearsal_claims.claims(planted, decided, folder, not arguments.no_dask))
+    return list(claims(planted, decided, folder, not arguments.no_dask))
+
+
+def _keep_tables(results: Path, before: Path) -> None:
+    if not before.exists():
+        part = before.with_name("before.part")
+        shutil.rmtree(part, ignore_errors=True)
+        shutil.copytree(results, part, ignore=shutil.ignore_patterns("*.sqlite*", "feedback"))
+        part.rename(before)
 
 
 def steps(decided: Decided, arguments: argparse.Namespace) -> Iterator[Step]:
@@ -110,75 +100,6 @@ def steps(decided: Decided, arguments: argparse.Namespace) -> Iterator[Step]:
     yield Step("comment", words, "results/grades.csv")
     yield Step("collect again", ("collect", "again", *collect), "submissions/collected.csv")
     yield Step("grade again", (*grade, "--out", "results"), "results/changes.csv")
-
-
-def decide(planted: Planted) -> Decided:
-    """Choose the commonest mistake, one who made it, and further learners who hand in again."""
-    ordinary = [name for name, kind in planted.kinds.items() if kind == "ordinary"]
-    (exercise, mistake), _count = next(
-        one for one in planted.ranked() if any(_made(planted, name, *one[0]) for name in ordinary)
-    )
-    learner = next(name for name in ordinary if _made(planted, name, exercise, mistake))
-    again = {learner: _stem(exercise.partition(".")[0])}
-    for (name, other), wrong in sorted(planted.answers.items()):
-        if wrong and name in ordinary and len(again) < _SECOND_ATTEMPTS:
-            again.setdefault(name, _stem(other.partition(".")[0]))
-    late = sorted(planted.late)[0] if planted.late else ""
-    return Decided(learner, exercise, mistake, 1, tuple(again.items()), late)
-
-
-def _made(planted: Planted, learner: str, exercise: str, mistake: str) -> bool:
-    return planted.answers.get((learner, exercise)) == mistake
-
-
-def _stem(word: str) -> str:
-    return chapters()[word.partition("_")[0]].stem
-
-
-# --- the files of the class ------------------------------------------------------------------
-
-
-def _write_download(planted: Planted, folder: Path) -> None:
-    place = folder / "download.part" / "submitted"
-    for path in sorted(planted.folder.glob("*/*.ipynb")):
-        learner, stem = path.parent.name, path.stem
-        when = datetime.fromtimestamp(path.stat().st_mtime, planted.deadline.tzinfo)
-        _hand_in(place / learner / stem, path.read_text(encoding="utf-8"), when)
-    place.parent.rename(folder / "download")
-
-
-def _write_again(planted: Planted, decided: Decided, folder: Path) -> None:
-    for learner, stem in decided.again:
-        place = folder / "again" / "submitted" / learner / stem
-        _hand_in(place, solved(stem), planted.deadline - timedelta(minutes=1))
-
-
-def _hand_in(place: Path, text: str, when: datetime) -> None:
-    place.mkdir(parents=True, exist_ok=True)
-    (place / f"{place.name}.ipynb").write_text(text, encoding="utf-8")
-    (place / "timestamp.txt").write_text(f"{when:%Y-%m-%d %H:%M:%S} UTC\n", encoding="utf-8")
-
-
-def _write_desk(planted: Planted, decided: Decided, folder: Path) -> None:
-    """Write the roster and the policy of the instructor."""
-    with (folder / "roster.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([["login"], *([name] for name in planted.kinds)])
-    numbers = sorted({stem.partition("_")[0] for stem in planted.stems})
-    lines = [
-        *("[late]", 'grace = "15 minutes"', "per_day = 0.1", "floor = 0.5", 'exports = "final"'),
-        *("[deadlines]", *(f"{number} = {planted.deadline.isoformat()}" for number in numbers)),
-    ]
-    if decided.extended:
-        lines += [f"[extensions.{json.dumps(decided.extended)}]", 'all = "30 days"']
-    (folder / "policy.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def _keep_tables(results: Path, before: Path) -> None:
-    if not before.exists():
-        part = before.with_name("before.part")
-        shutil.rmtree(part, ignore_errors=True)
-        shutil.copytree(results, part, ignore=shutil.ignore_patterns("*.sqlite*", "feedback"))
-        part.rename(before)
 
 
 # --- the commands ----------------------------------------------------------------------------
@@ -257,7 +178,7 @@ def main(words: Sequence[str] | None = None) -> int:
         except StepFailed as fault:
             print(fault, file=sys.stderr)
             return 1
-    print(rehearsal_claims.table(found))
+    print(table(found))
     return 0 if all(claim.holds for claim in found) else 1
 
 

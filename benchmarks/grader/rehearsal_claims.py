@@ -4,48 +4,29 @@ Everything is read from the files that an instructor would read: the tables, the
 feedback, the exports, and what the commands said.
 """
 
-import csv
 import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import timedelta
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from benchmarks.grader.claim import Claim, apart, compared, content, read_table
+from benchmarks.grader.rehearsal_class import COMMENT, Decided
 from benchmarks.grader.synthetic_course import Planted
 
-if TYPE_CHECKING:
-    from benchmarks.grader.rehearsal import Decided
-
-_MOST_SHOWN = 10
 _EXPORTS = ("grades.csv", "canvas.csv", "moodle.csv", "gradescope/*/*.json")
 _MISSING = re.compile(r"^Missing from (\S+): (.*)\.$", re.MULTILINE)
 _UNREADABLE = ("cut off", "empty", "no notebook")
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A sentence, on how many things it was tried, and where it is not so."""
-
-    what: str
-    tried: int
-    differences: tuple[str, ...]
-
-    @property
-    def holds(self) -> bool:
-        """Whether it was tried at all, and nothing speaks against it."""
-        return self.tried > 0 and not self.differences
-
-
 def claims(
-    planted: Planted, decided: "Decided", folder: Path, has_dask: bool = True
+    planted: Planted, decided: Decided, folder: Path, has_dask: bool = True
 ) -> Iterator[Claim]:
     """Yield every claim about the rehearsal in `folder`."""
-    before = _rows(folder / "before" / "grades.csv")
+    before = read_table(folder / "before" / "grades.csv")
     yield _nothing_lost(planted, folder, before)
     yield _missing_named(planted, folder)
     yield _absent_named(planted, before)
@@ -63,19 +44,6 @@ def claims(
     yield _comment_shown(decided, folder)
 
 
-def table(found: Iterable[Claim]) -> str:
-    """Return the claims as a table, with what speaks against them."""
-    lines = []
-    for claim in found:
-        verdict = "holds" if claim.holds else "FAILS"
-        lines.append(f"{verdict}  {claim.tried:6}  {claim.what}")
-        shown = claim.differences[:_MOST_SHOWN]
-        lines += [f"               {difference}" for difference in shown]
-        if more := len(claim.differences) - len(shown):
-            lines.append(f"               … and {more} more")
-    return "\n".join(lines)
-
-
 # --- what was handed in ----------------------------------------------------------------------
 
 
@@ -88,14 +56,14 @@ def _nothing_lost(planted: Planted, folder: Path, before: list[dict[str, str]]) 
     collected = {(row["learner"], row["chapter"]) for row in _collected(folder)}
     graded = {(row["learner"], row["chapter"]) for row in before}
     lost = [
-        *_apart("not collected", handed_in - collected),
-        *_apart("not graded", handed_in - graded),
+        *apart("not collected", handed_in - collected),
+        *apart("not graded", handed_in - graded),
     ]
     return Claim("every notebook that was handed in has a result", len(handed_in), tuple(lost))
 
 
 def _collected(folder: Path) -> list[dict[str, str]]:
-    return _rows(folder / "submissions" / "collected.csv")
+    return read_table(folder / "submissions" / "collected.csv")
 
 
 def _missing_named(planted: Planted, folder: Path) -> Claim:
@@ -107,7 +75,7 @@ def _missing_named(planted: Planted, folder: Path) -> Claim:
         (one, stem) for stem, names in _MISSING.findall(said) for one in names.split(", ") if one
     }
     return Claim(
-        "collect names whoever is missing from a chapter", len(expected), _compared(expected, named)
+        "collect names whoever is missing from a chapter", len(expected), compared(expected, named)
     )
 
 
@@ -118,11 +86,11 @@ def _absent_named(planted: Planted, before: list[dict[str, str]]) -> Claim:
     return Claim(
         "whoever handed in nothing is named, without points",
         len(absent),
-        _compared(((one,) for one in absent), ((one,) for one in named)),
+        compared(((one,) for one in absent), ((one,) for one in named)),
     )
 
 
-def _late_named(planted: Planted, decided: "Decided", before: list[dict[str, str]]) -> Claim:
+def _late_named(planted: Planted, decided: Decided, before: list[dict[str, str]]) -> Claim:
     """Compare who is late, and what it costs; one learner has an extension."""
     found, expected = set(), set()
     for row in before:
@@ -135,7 +103,7 @@ def _late_named(planted: Planted, decided: "Decided", before: list[dict[str, str
             expected.add((row["learner"], row["chapter"], f"{points * share:.1f}"))
             found.add((row["learner"], row["chapter"], f"{float(row['deduction']):.1f}"))
     tried = sum(learner in planted.late for learner, _chapter, _cost in found)
-    return Claim("late work costs what the policy says", tried, _compared(expected, found))
+    return Claim("late work costs what the policy says", tried, compared(expected, found))
 
 
 def _unreadable_blank(planted: Planted, before: list[dict[str, str]]) -> Claim:
@@ -149,7 +117,7 @@ def _unreadable_blank(planted: Planted, before: list[dict[str, str]]) -> Claim:
     return Claim(
         "what can't be read is blank, and nothing else is",
         len(expected),
-        (*_compared(expected, found), *points),
+        (*compared(expected, found), *points),
     )
 
 
@@ -178,14 +146,14 @@ def _answers_judged(planted: Planted, folder: Path) -> Claim:
 
 def _mistakes_ranked(planted: Planted, folder: Path) -> Claim:
     """Compare how many share a mistake; answers that rest on wrong ones are not counted."""
-    rows = [row for row in _rows(folder / "results/report/mistakes.csv") if row["mistake"]]
+    rows = [row for row in read_table(folder / "results/report/mistakes.csv") if row["mistake"]]
     found: Counter[tuple[str, str]] = Counter()
     for row in rows:
         known = [one for one in row["who"].split("; ") if (one, row["exercise"]) in planted.answers]
         if known:
             found[row["exercise"], row["mistake"]] += len(known)
     expected = {(*mistake, str(count)) for mistake, count in planted.ranked()}
-    differences = _compared(expected, {(*one, str(count)) for one, count in found.items()})
+    differences = compared(expected, {(*one, str(count)) for one, count in found.items()})
     counts = [int(row["learners"]) for row in rows]
     unordered = () if counts == sorted(counts, reverse=True) else ("the commonest are not first",)
     return Claim("the report ranks the planted mistakes", len(expected), differences + unordered)
@@ -197,12 +165,12 @@ def _copies_found(planted: Planted, folder: Path) -> Claim:
     for learner, source, _stem in planted.copies:
         groups.setdefault(source, {source}).add(learner)
     expected = {two for group in groups.values() for two in combinations(sorted(group), 2)}
-    rows = _rows(folder / "results/report/alike.csv")
+    rows = read_table(folder / "results/report/alike.csv")
     found = {tuple(sorted((row["learner"], row["other"]))) for row in rows}
     return Claim(
         "the report shows the planted copies and no others",
         len(expected),
-        _compared(expected, found),
+        compared(expected, found),
     )
 
 
@@ -215,15 +183,15 @@ def _same_exports(what: str, one: Path, other: Path) -> Claim:
             for path in place.glob(pattern)
         }
     )
-    differing = [name for name in names if _content(one / name) != _content(other / name)]
+    differing = [name for name in names if content(one / name) != content(other / name)]
     return Claim(f"{what}, in every table and export, byte for byte", len(names), tuple(differing))
 
 
 # --- what was decided ------------------------------------------------------------------------
 
 
-def _override_survives(decided: "Decided", folder: Path) -> Claim:
-    rows = _rows(folder / "results" / "grades.csv")
+def _override_survives(decided: Decided, folder: Path) -> Claim:
+    rows = read_table(folder / "results" / "grades.csv")
     row = next(
         row for row in rows if row["learner"] == decided.learner and row.get(decided.exercise)
     )
@@ -234,24 +202,22 @@ def _override_survives(decided: "Decided", folder: Path) -> Claim:
     return Claim("an override survives a second attempt and a regrade", 1, (wrong,))
 
 
-def _changes_named(decided: "Decided", folder: Path, before: list[dict[str, str]]) -> Claim:
+def _changes_named(decided: Decided, folder: Path, before: list[dict[str, str]]) -> Claim:
     """Compare whose points changed; a second attempt has every solution."""
     expected = {
         (row["learner"], row["chapter"])
         for row in before
         if (row["learner"], row["chapter"]) in decided.again and row["points"] != row["max_points"]
     }
-    rows = _rows(folder / "results" / "changes.csv")
+    rows = read_table(folder / "results" / "changes.csv")
     found = {(row["learner"], row["chapter"]) for row in rows}
     return Claim(
-        "a regrade names whose points changed", len(decided.again), _compared(expected, found)
+        "a regrade names whose points changed", len(decided.again), compared(expected, found)
     )
 
 
-def _comment_shown(decided: "Decided", folder: Path) -> Claim:
+def _comment_shown(decided: Decided, folder: Path) -> Claim:
     """Compare who reads the comment: whoever still makes the mistake after the regrade."""
-    from benchmarks.grader.rehearsal import COMMENT
-
     results = json.loads((folder / "results" / "results.json").read_text(encoding="utf-8"))
     expected = {
         (result["learner"], result["chapter"])
@@ -266,27 +232,4 @@ def _comment_shown(decided: "Decided", folder: Path) -> Claim:
         if COMMENT in json.dumps(one, ensure_ascii=False)
     }
     what = "a comment is shown to everyone with the mistake, and to no one else"
-    return Claim(what, len(expected), _compared(expected, found))
-
-
-# --- reading ---------------------------------------------------------------------------------
-
-
-def _rows(file: Path) -> list[dict[str, str]]:
-    with file.open(encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines))
-
-
-def _content(file: Path) -> bytes | None:
-    return file.read_bytes() if file.is_file() else None
-
-
-def _compared(
-    expected: Iterable[tuple[str, ...]], found: Iterable[tuple[str, ...]]
-) -> tuple[str, ...]:
-    wanted, got = set(expected), set(found)
-    return (*_apart("not found", wanted - got), *_apart("not planted", got - wanted))
-
-
-def _apart(word: str, some: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(f"{word}: {', '.join(one)}" for one in sorted(some))
+    return Claim(what, len(expected), compared(expected, found))
