@@ -24,7 +24,7 @@ export PYTHON TORCH PIP_ARGS
 
 .DEFAULT_GOAL := help
 .PHONY: help env pins book plain-book pdf test quick lab test-mine check lint types contracts derived \
-  doctests exercises selftest claims handout tasks bench bench-grader reproduce clean
+  doctests exercises selftest claims handout tasks bench bench-grader rehearsal reproduce clean
 
 help: ## list these words
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r word text; do \
@@ -112,6 +112,9 @@ bench: env ## measure speed and memory against peers, as ratios (ARGS=attend for
 
 bench-grader: env ## measure the grader against nbgrader and otter-grader, side by side
 	@$(RUN) benchmarks.grader $(ARGS)
+
+rehearsal: env ## play a course of 300 synthetic learners from download to exports, and check it
+	@$(RUN) benchmarks.grader.rehearsal $(ARGS)
 
 reproduce: env ## run pages and solutions twice and compare every number
 	@.venv/bin/python tools/reproduce.py

@@ -322,10 +322,14 @@ def _reported(arguments: argparse.Namespace, settings: "Settings") -> int:
 
 def _watched(arguments: argparse.Namespace, settings: "Settings") -> int:
     """Grade what arrives; Ctrl-C is how this ends, so it is no failure."""
+    from attn_course.grading import changes
     from attn_course.grading.watch import Watch
 
     def report(gradebook: "Gradebook", settled: Sized, notices: tuple[str, ...]) -> None:
-        _written(arguments, gradebook, notices, report_options(arguments))
+        options = report_options(arguments)
+        _written(arguments, gradebook, notices, options)
+        for sentence in changes.sentences(changes.end(arguments.out, gradebook, options)):
+            print(sentence)
         words = _("Settled and graded: {count}. Results: {folder}")
         print(words.format(count=len(settled), folder=arguments.out), flush=True)
 

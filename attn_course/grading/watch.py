@@ -12,7 +12,7 @@ while something is graded, so other commands can use it in between.
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from attn_course.grading import intake, shards
+from attn_course.grading import changes, intake, shards
 from attn_course.grading.gradebook import Gradebook, GradebookProblem
 from attn_course.grading.intake import HandedIn, Intake, IntakeProblem
 from attn_course.grading.run import Settings, grade_notebooks, open_gradebook
@@ -90,6 +90,7 @@ class Watch:
         # A sandbox for each job takes seconds to start: no more than there are notebooks.
         few = replace(self._settings, jobs=min(self._settings.jobs, len(settled)))
         with open_gradebook(few) as gradebook:
+            changes.begin(gradebook)  # each batch is a run of its own, whose changes are told
             grade_notebooks(few, gradebook, settled, self._versions)
             self._report(gradebook, settled, found.notices)
 

@@ -44,6 +44,7 @@ class Mix:
     hostile: float = 0.04
     late: float = 0.10
     missing: float = 0.06  # have handed in some notebooks and not others
+    absent: float = 0.0  # have handed in nothing
     mistaken: float = 0.30
     unanswered: float = 0.06
 
@@ -90,15 +91,23 @@ def make_course(
     seed: int,
     stems: Sequence[str] = (),
     mix: Mix = Mix(),  # noqa: B008  (it can't be changed)
+    each: int = 0,
 ) -> Planted:
-    """Write the notebooks of so many learners for the chapters `stems` (all of them by default)."""
+    """Write the notebooks of so many learners for the chapters `stems` (all of them by default).
+
+    Every learner works on `each` of them, or on all; who copies works on those of the other.
+    """
     planted = Planted(folder, stems=list(stems) or [one.stem for one in chapters().values()])
     names = _names(learners, Random(f"{seed} names"))
     planted.kinds = _kinds(names, mix, Random(f"{seed} kinds"))
+    most = len(planted.stems)
+    chosen = _chosen(planted, min(each or most, most), Random(f"{seed} chosen"))
     written: dict[tuple[str, str], dict[str, str]] = {}  # by learner and stem: code by exercise
     for stem in planted.stems:
         favourites = _favourites(stem, Random(f"{seed} {stem} favourites"))
         for name in sorted(names, key=lambda one: planted.kinds[one] == "copied"):
+            if stem not in chosen[name]:
+                continue
             rng = Random(f"{seed} {stem} {name}")
             code = _answers(planted, name, stem, favourites, mix, rng)
             if planted.kinds[name] == "copied":
@@ -123,12 +132,36 @@ def _kinds(names: Sequence[str], mix: Mix, rng: Random) -> dict[str, str]:
     kinds = dict.fromkeys(names, "ordinary")
     free = list(names)
     rng.shuffle(free)
-    for kind in ("copied", "broken", "hostile", "late", "missing"):
+    for kind in ("copied", "broken", "hostile", "late", "missing", "absent"):
         share = getattr(mix, kind)
         wanted = max(round(share * len(names)), 1 if share else 0)
         for _one in range(min(wanted, len(free) - 1)):
             kinds[free.pop()] = kind
     return kinds
+
+
+def _chosen(planted: Planted, each: int, rng: Random) -> dict[str, set[str]]:
+    """Deal out the chapters like cards, so that none is left out."""
+    deck: list[str] = []
+    chosen: dict[str, set[str]] = {}
+    for name, kind in planted.kinds.items():
+        if kind in ("copied", "absent"):
+            continue
+        if len(deck) < each:
+            rest = [stem for stem in planted.stems if stem not in deck]
+            rng.shuffle(rest)
+            deck += rest
+        chosen[name] = {deck.pop(0) for _card in range(each)}
+    for name, kind in planted.kinds.items():
+        if kind == "copied":
+            chosen[name] = chosen[_source(planted, name)]
+    return {name: chosen.get(name, set()) for name in planted.kinds}
+
+
+def _source(planted: Planted, learner: str) -> str:
+    """Return from whom a learner copies."""
+    others = [one for one, kind in planted.kinds.items() if kind in ("ordinary", "late")]
+    return Random(f"{learner} from").choice(others)
 
 
 # --- what they write -------------------------------------------------------------------------
@@ -225,8 +258,7 @@ def _copied(
 ) -> dict[str, str]:
     """Return another learner's answers in disguise; one in ten of the answers is their own."""
     number = stem.partition("_")[0]
-    others = [one for one, kind in planted.kinds.items() if kind in ("ordinary", "late")]
-    source = Random(f"{learner} from").choice(others)
+    source = _source(planted, learner)
     theirs = written[source, stem]
     code = {}
     for name in {**own, **theirs}:
@@ -247,6 +279,12 @@ def _copied(
                 planted.answers.pop((learner, f"{number}.{name}"), None)
     planted.copies.append((learner, source, stem))
     return code
+
+
+def solved(stem: str) -> str:
+    """Return the notebook of somebody who knows every solution."""
+    code = {name: _answer(stem, name, "") for name in _exercises(stem)}
+    return _notebook(stem, code, is_reordered=False, rng=Random(0))
 
 
 # --- how it is handed in ---------------------------------------------------------------------
