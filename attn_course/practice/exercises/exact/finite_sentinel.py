@@ -38,6 +38,9 @@ def _mask(rng, q, k, *hidden):
 @finite_sentinel.cases(points=1, label=_("scores of every size, some keys hidden"))
 def of_every_size(rng):
     yield Case(_low(rng, 1, 2), readable(rng, 2, 1), np.array([[True, False]]), 2)
+    # A hidden score far above the visible ones must not become the maximum.
+    scores, mask = _low(rng, 2, 3), np.array([[True, False, True], [False, True, True]])
+    yield Case(np.where(mask, scores, readable(rng, 2, 3)), readable(rng, 3, 1), mask, 2)
     scores = np.stack([in_steps(rng, 6, 2), in_steps(rng, 6, 2)[::-1]])
     yield Case(scores, readable(rng, 6, 2), some_of(rng, 2, 6), 2)
     yield Case(_low(rng, 3, 7), readable(rng, 7, 2), some_of(rng, 3, 7), 3)
