@@ -29,7 +29,7 @@ def claims(
     before = read_table(folder / "before" / "grades.csv")
     yield _nothing_lost(planted, folder, before)
     yield _missing_named(planted, folder)
-    yield _absent_named(planted, before)
+    yield _absent_blank(planted, before)
     yield _late_named(planted, decided, before)
     yield _unreadable_blank(planted, before)
     yield _hostile_unrewarded(planted, before)
@@ -66,28 +66,32 @@ def _collected(folder: Path) -> list[dict[str, str]]:
     return read_table(folder / "submissions" / "collected.csv")
 
 
-def _missing_named(planted: Planted, folder: Path) -> Claim:
+def _not_handed_in(planted: Planted) -> set[tuple[str, str]]:
+    """Return whom a chapter lacks, of all chapters that anybody handed in."""
     handed_in = _handed_in(planted)
     stems = {stem for _learner, stem in handed_in}
-    expected = {(one, stem) for one in planted.kinds for stem in stems} - handed_in
+    return {(one, stem) for one in planted.kinds for stem in stems} - handed_in
+
+
+def _missing_named(planted: Planted, folder: Path) -> Claim:
+    expected = _not_handed_in(planted)
     said = (folder / "steps" / "collect.txt").read_text(encoding="utf-8")
     named = {
         (one, stem) for stem, names in _MISSING.findall(said) for one in names.split(", ") if one
     }
-    return Claim(
-        "collect names whoever is missing from a chapter", len(expected), compared(expected, named)
-    )
+    what = "collect names whoever is missing from a chapter"
+    return Claim(what, len(expected), compared(expected, named))
 
 
-def _absent_named(planted: Planted, before: list[dict[str, str]]) -> Claim:
-    someone = {learner for learner, _stem in _handed_in(planted)}
-    absent = set(planted.kinds) - someone
-    named = {row["learner"] for row in before if row["status"] == "nothing handed in"}
-    return Claim(
-        "whoever handed in nothing is named, without points",
-        len(absent),
-        compared(((one,) for one in absent), ((one,) for one in named)),
-    )
+def _absent_blank(planted: Planted, before: list[dict[str, str]]) -> Claim:
+    expected = _not_handed_in(planted)
+    named = {
+        (row["learner"], row["chapter"])
+        for row in before
+        if row["status"] == "nothing handed in" and not row["points"]
+    }
+    what = "what was not handed in has a line, a reason and no points"
+    return Claim(what, len(expected), compared(expected, named))
 
 
 def _late_named(planted: Planted, decided: Decided, before: list[dict[str, str]]) -> Claim:

@@ -187,6 +187,15 @@ def _answer(stem: str, name: str, mistake: str) -> str:
     return _own(program, _given(exercise))
 
 
+@cache
+def _rests_on(stem: str, name: str, mistake: str) -> set[str]:
+    """Return the exercises whose answers this one calls: a mistake in them is its mistake too."""
+    code = ast.walk(ast.parse(_answer(stem, name, mistake)))
+    named = {node.id for node in code if isinstance(node, ast.Name)}
+    exercises = _exercises(stem)
+    return {*exercises[name]["uses"], *named.intersection(exercises)} - {name}
+
+
 def _given(exercise: dict[str, Any]) -> set[str]:
     """Return the statements of a program that are not the answer: imports, what it uses."""
     answer = {ast.unparse(node) for node in ast.parse(exercise["answer"]).body}
@@ -230,7 +239,7 @@ def _answers(
     skill = Random(f"{learner} skill").random()
     doubtful: set[str] = set()  # wrong, or resting on what is
     code = {}
-    for name, exercise in _exercises(stem).items():
+    for name in _exercises(stem):
         if rng.random() < mix.unanswered:
             doubtful.add(name)
             continue
@@ -239,7 +248,7 @@ def _answers(
             place = min(int(rng.expovariate(0.9)), len(favourites[name]) - 1)
             mistake = favourites[name][place] if place >= 0 else ""
         code[name] = rewritten(_answer(stem, name, mistake), rng)
-        if doubtful.intersection(exercise["uses"]):
+        if doubtful & _rests_on(stem, name, mistake):
             doubtful.add(name)
             continue
         planted.answers[learner, f"{number}.{name}"] = mistake
@@ -274,8 +283,8 @@ def _copied(
     # An answer may rest on one that is of the other hand now: only what is theirs is known.
     mixed = {one for one in code if code[one] == own.get(one)}
     if mixed:
-        for name, exercise in _exercises(stem).items():
-            if exercise["uses"]:
+        for name in _exercises(stem):
+            if _rests_on(stem, name, ""):
                 planted.answers.pop((learner, f"{number}.{name}"), None)
     planted.copies.append((learner, source, stem))
     return code

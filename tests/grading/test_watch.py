@@ -10,12 +10,14 @@ from dataclasses import replace
 import pytest
 
 from attn_course import cli
-from attn_course.grading import jobs, run, watch
+from attn_course.grading import command, isolation_trial, jobs, run, sandbox, watch
 from attn_course.grading.gradebook import Gradebook, GradebookProblem, content_of
 from attn_course.grading.intake import IntakeProblem
+from attn_course.grading.isolation import Rung
 from attn_course.grading.run import Settings, grade_folder, open_gradebook
 from attn_course.grading.shards import Shard
 from attn_course.grading.watch import Watch
+from tests.grading import fixture_chapter
 from tests.grading.fake_sandbox import FakeSandbox
 from tests.grading.fixture_chapter import CHAPTERS, WRONG_ROWS, notebook_bytes
 
@@ -260,14 +262,9 @@ def test_what_is_wrong_from_the_start_ends_it(inbox):
 # From the command line
 
 
-def test_ctrl_c_is_how_it_ends(inbox, monkeypatch, capsys):
-    from attn_course.grading import command, isolation_trial, sandbox
-    from attn_course.grading.isolation import Rung
-    from tests.grading import fixture_chapter
-
-    script = Script(nothing)
+def watched(inbox, monkeypatch, script, *words):
+    """Watch as on the command line, and return the exit code and how long it slept."""
     slept = []
-    hand_in(inbox, "ann", RIGHT)
     monkeypatch.setattr(sandbox, "Sandbox", lambda rung, limits, waits=True: FakeSandbox())
     monkeypatch.setattr(isolation_trial, "find_rung", lambda wanted: Rung("A", "Isolation."))
 
@@ -277,15 +274,37 @@ def test_ctrl_c_is_how_it_ends(inbox, monkeypatch, capsys):
 
     monkeypatch.setattr(command, "time", type("Clock", (), {"sleep": staticmethod(sleep)}))
     checks = ["--checks", fixture_chapter.__file__, "--chapters", "88"]
+    asked = ["grade", "--watch", str(inbox), "--out", str(inbox.parent / "out"), *checks]
+    return cli.main([*asked, *words]), slept
+
+
+def test_ctrl_c_is_how_it_ends(inbox, monkeypatch, capsys):
+    hand_in(inbox, "ann", RIGHT)
     out = inbox.parent / "out"
-    words = ["grade", "--watch", str(inbox), "--out", str(out), "--every", "9"]
-    assert cli.main([*words, *checks, "--export", "moodle"]) == 0
+    words = ("--every", "9", "--export", "moodle")
+    assert watched(inbox, monkeypatch, Script(nothing), *words) == (0, [9, 9])
     said = capsys.readouterr()
     assert f"Watching {inbox}; Ctrl-C ends it." in said.err
     assert "Stopped. What was graded is kept" in said.err
     assert f"Settled and graded: 1. Results: {out}" in said.out
     assert "ann,12" in (out / "moodle.csv").read_text()
-    assert slept == [9, 9]
+
+
+def test_each_batch_tells_whose_points_a_later_file_changed(inbox, monkeypatch, capsys):
+    hand_in(inbox, "ann", WRONG)
+    script = Script(
+        nothing,
+        lambda: hand_in(inbox, "ann", RIGHT, moment=2),
+        nothing,
+        lambda: hand_in(inbox, "ann", WRONG, moment=3),
+        nothing,
+    )
+    watched(inbox, monkeypatch, script)
+    said = capsys.readouterr().out
+    assert "ann  88_fixture  +2  " in said
+    assert "ann  88_fixture  -2  " in said
+    log = (inbox.parent / "out" / "changes.csv").read_text().splitlines()
+    assert len(log) == 3  # the header, and each change once
 
 
 def test_a_part_is_not_watched(inbox, capsys):
