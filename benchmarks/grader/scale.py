@@ -202,7 +202,7 @@ def as_markdown(figures: dict[str, Any]) -> str:
         "2 workers": "two workers of Dask",
     }
     lines = [
-        f"| {figures['notebooks']} notebooks | first result | all | notebooks per second | processor time |",
+        f"| {figures['notebooks']} notebooks | first result | all | per second | processor time |",
         "|---|---|---|---|---|",
     ]
     for key, name in names.items():
