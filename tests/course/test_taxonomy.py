@@ -17,7 +17,6 @@ STUBS = [leaf for leaf in LEAVES if not leaf.written]
 PAGES = {page.stem: page.read_text(encoding="utf-8") for page in sorted(BOOK.glob("*.md"))}
 
 every_leaf = pytest.mark.parametrize("leaf", LEAVES, ids=lambda leaf: leaf.label)
-every_stub = pytest.mark.parametrize("leaf", STUBS, ids=lambda leaf: leaf.label)
 
 # How many members each axis of the survey has here (local alignment counts as two).
 SURVEY = {
@@ -92,10 +91,10 @@ def test_every_chapter_has_a_page_and_a_leaf():
     assert sorted({stem[:2] for stem in pages}) == chapters
 
 
-@every_stub
-def test_a_stub_section_carries_its_title_and_its_directive(leaf):
-    section = f"({leaf.label})=\n## {leaf.title}\n\n```{{mechanism-stub}} {leaf.label}\n```\n"
-    assert section in PAGES[leaf.chapter]
+def test_a_stub_section_carries_its_title_and_its_directive():
+    for leaf in STUBS:
+        section = f"({leaf.label})=\n## {leaf.title}\n\n```{{mechanism-stub}} {leaf.label}\n```\n"
+        assert section in PAGES[leaf.chapter]
 
 
 def test_no_written_section_still_shows_a_stub():
