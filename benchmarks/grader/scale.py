@@ -225,7 +225,8 @@ def in_words(figures: dict[str, Any]) -> str:
             "Processor time hardly depends on other work: "
             f"a notebook costs {1000 * figures['seconds_of_a_notebook']:.0f} ms of it and the "
             f"start of a run {figures['seconds_to_start']:.0f} s.",
-            "When Dask workers or other machines do the grading, the program that keeps the gradebook still needs "
+            "When Dask workers or other machines do the grading, the program that keeps the "
+            "gradebook still needs "
             f"{1000 * figures['seconds_of_the_client']:.1f} ms per notebook, and `merge` needs "
             f"{1000 * figures['seconds_to_join_a_result']:.1f} ms per result.",
         ]
