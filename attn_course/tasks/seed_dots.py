@@ -27,6 +27,7 @@ TEXT = 9  # points
 ROW = 0.42  # inches per variant: its name, and below it its dots
 WITHOUT_ATTENTION = "#8a8f98"  # grey; weights are blue everywhere in the book
 SOLVED = "#54595f"
+BAND = "#f1f3f5"
 _NEAR = 0.012  # of the axis: dots closer than this are drawn one above the other
 
 
@@ -107,6 +108,8 @@ def seed_dots(rows: Sequence[Row]) -> "Figure":
         room = 0.04 * (high - low)
         ax.set_xlim(low - room, high + room)
         for place, one in enumerate(shown):
+            if place % 2 == 0:  # a band joins a name with the dots below it
+                ax.axhspan(place - 0.74, place + 0.26, color=BAND, lw=0, zorder=0)
             blue = _blue() if one.attends else WITHOUT_ATTENTION
             heights = [place + shift for shift in _shifts(one.scores, _NEAR * (high - low))]
             ax.scatter(
@@ -129,9 +132,9 @@ def seed_dots(rows: Sequence[Row]) -> "Figure":
             )
         ax.set_yticks(range(len(shown)), [])
         ax.tick_params(labelsize=TEXT, length=0)
-        ax.set_ylim(len(shown) - 0.65, -0.75)
+        ax.set_ylim(len(shown) - 0.74, -0.74)
         ax.set_xlabel(rows[0].metric)
-        ax.grid(axis="y", visible=True, zorder=0)
+        ax.grid(axis="y", visible=False)
         ax.grid(axis="x", visible=False)
         ax.annotate(
             _("solved"),
