@@ -48,7 +48,7 @@ plain-book: env ## build the book with Sphinx alone, from the configuration that
 	@.venv/bin/python tools/plain_book.py _build/plain
 
 pdf: book ## print the built book as one PDF, with bookmarks (needs Chromium)
-	@.venv/bin/python tools/make_pdf.py _build/html _build/attention.pdf
+	@$(RUN) tools.make_pdf _build/html _build/attention.pdf
 
 # The tests look at the built book; nothing is executed twice.
 test: book ## run every test (the doctests too)

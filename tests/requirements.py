@@ -9,9 +9,11 @@ import shutil
 
 import pytest
 
+from tools import chromium
+
 # What it is called here: the programs that will do, best first, and what is left out without them.
 PROGRAMS = {
-    "chromium": (("chromium", "chromium-browser", "google-chrome"), "the tests in a real browser"),
+    "chromium": (chromium.PROGRAMS, "the tests in a real browser"),
     "bubblewrap": (("bwrap",), "the tests in the strongest sandbox"),
 }
 

@@ -1,4 +1,4 @@
-"""Print the built book as one PDF: `python tools/make_pdf.py _build/html _build/attention.pdf`.
+"""Print the built book as one PDF: `python -m tools.make_pdf _build/html _build/attention.pdf`.
 
 Chromium prints each page, in the order of the table of contents, and pypdf joins them. A bookmark
 leads to every page, and a link from one page to another becomes a link inside the file. For that
@@ -8,7 +8,6 @@ Chromium notes where a place is only if something on the same page points to it.
 
 import argparse
 import io
-import shutil
 import sys
 from functools import partial
 from pathlib import Path
@@ -21,9 +20,9 @@ from pypdf.annotations import Link
 from pypdf.generic import Fit
 from tqdm import tqdm
 
+from tools import chromium
+
 BOOK = Path(__file__).resolve().parents[1] / "book"
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 MARGINS = {"top": "18mm", "bottom": "18mm", "left": "17mm", "right": "17mm"}
 FOOTER = (
     '<div style="font-size: 8px; width: 100%; text-align: center; color: #666">'
@@ -62,13 +61,13 @@ def main(arguments=None):
     parser.add_argument("html", type=Path, help="the folder of the built book")
     parser.add_argument("pdf", type=Path, help="the file to write")
     given = parser.parse_args(arguments)
-    chromium = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    if chromium is None:
+    program = chromium.find()
+    if program is None:
         return _fail("this needs Chromium (on Debian: apt install chromium)")
     if not (given.html / "index.html").is_file():
         return _fail(f"there is no built book in {given.html}: run `make book` first")
     chapters = table_of_contents(yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8")))
-    printed = print_pages(chromium, given.html.resolve(), [name for _, name in chapters])
+    printed = print_pages(program, given.html.resolve(), [name for _, name in chapters])
     joined(chapters, printed, given.html.resolve()).write(given.pdf)
     pages = len(PdfReader(given.pdf).pages)
     print(f"The book has {pages} pages: {given.pdf}")
@@ -94,10 +93,10 @@ def _listed(entries, depth):
         yield from _listed(entry.get("sections", []), depth + 1)
 
 
-def print_pages(chromium, html, names):
+def print_pages(program, html, names):
     """Return each page's name with its title and its PDF."""
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=FLAGS)
+        browser = driver.chromium.launch(executable_path=program, args=chromium.FLAGS)
         context = browser.new_context(color_scheme="light", reduced_motion="reduce")
         page = context.new_page()
         wanted = places_linked_to(page, html, names)

@@ -20,8 +20,11 @@ from attn_course.grading.class_statistics import (
 from attn_course.grading.fingerprints import GRAM
 from attn_course.grading.report_options import ReportOptions
 from attn_course.grading.similarity import (
+    FEW_SHARED,
     LEAST_SHARE,
     LEAST_SHARED,
+    NEARLY_ALL,
+    SEVERAL,
     Overlap,
     Pair,
     Place,
@@ -436,12 +439,16 @@ def _alike(alike: Alike) -> Markup:
         "course's own right answers, and every passage that more than {most} learners share. A "
         "pair is shown if the two then have at least {shared} fingerprints in common, and if these "
         "are at least {share} of what the shorter notebook has, in one chapter or in all "
-        "together. A fingerprint is a passage of {gram} words and signs. A short answer alone "
-        "therefore never makes a pair, and who rewrites every line is not found."
+        "together. If they share {nearly} or more, in {several} chapters at least, {few} "
+        "fingerprints are enough. A fingerprint is a passage of {gram} words and signs. A short "
+        "answer alone therefore never makes a pair, and who rewrites every line is not found."
     ).format(
         most=commonest(alike.learners),
         share=_percent(100 * LEAST_SHARE),
         shared=LEAST_SHARED,
+        nearly=_percent(100 * NEARLY_ALL),
+        several=SEVERAL,
+        few=FEW_SHARED,
         gram=GRAM,
     )
     parts = [fill("<p><strong>$hint</strong></p>", hint=hint), _soft(rule)]

@@ -82,7 +82,7 @@ class ChapterFacts:
     chapter: str
     title: str
     most: int
-    notebooks: int
+    notebooks: int  # that were handed in
     percents: tuple[float, ...]  # of those with points
     seconds: tuple[tuple[float, str], ...]  # of those that were run, with the learner, in order
 
@@ -134,7 +134,7 @@ def _chapter(entries: Sequence[Entry]) -> ChapterFacts:
         chapter=entries[0].chapter,
         title=next((entry.record.title for entry in entries if entry.record.title), ""),
         most=max(entry.record.max_points for entry in entries),
-        notebooks=len(entries),
+        notebooks=sum(entry.record.status is not Verdict.NOTHING_HANDED_IN for entry in entries),
         percents=tuple(100 * (p / most if most else 0) for p, most in judged if p is not None),
         seconds=tuple(ran),
     )

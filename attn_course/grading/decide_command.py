@@ -196,9 +196,14 @@ def _results(gradebook: "Gradebook") -> list["Entry"]:
 
 def _keep(gradebook: "Gradebook", decision: "Decision", out: Path) -> None:
     from attn_course.grading import outputs
+    from attn_course.practice.numbers import current_stem
+
+    def is_changed(entry: "Entry") -> bool:
+        is_of_chapter = current_stem(entry.chapter) == current_stem(decision.chapter)
+        return is_of_chapter and decision.learner in ("", entry.learner)
 
     gradebook.decide(decision)
-    outputs.write_again(out, gradebook)
+    outputs.write_again(out, gradebook, is_changed)
 
 
 def _list(decisions: Iterable["Decision"]) -> None:

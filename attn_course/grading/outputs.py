@@ -6,7 +6,7 @@ same way, without grading anything.
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -36,11 +36,13 @@ def write(
     return _write(out, gradebook, notices, options, systems)
 
 
-def write_again(out: Path, gradebook: Gradebook) -> list[Entry]:
-    """Write the same files as the last time."""
+def write_again(
+    out: Path, gradebook: Gradebook, is_changed: Callable[[Entry], bool]
+) -> list[Entry]:
+    """Write the same files as the last time; of the feedback, only what has changed."""
     written = _written(gradebook)
     notices, systems = written.get("notices", ()), written.get("systems", ())
-    return _write(out, gradebook, notices, options_of(gradebook), systems)
+    return _write(out, gradebook, notices, options_of(gradebook), systems, is_changed)
 
 
 def options_of(gradebook: Gradebook) -> ReportOptions:
@@ -79,9 +81,10 @@ def _write(
     notices: Sequence[str],
     options: ReportOptions,
     systems: Sequence[str],
+    is_changed: Callable[[Entry], bool] = lambda _entry: True,
 ) -> list[Entry]:
     entries = counting(gradebook, options)
-    reports.write_all(out, entries, gradebook.seed, notices, options)
+    reports.write_all(out, entries, gradebook.seed, notices, options, is_changed)
     for system in systems:
         write_export(out, entries, system, options)
     return entries

@@ -9,7 +9,7 @@ import csv
 import io
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -35,12 +35,17 @@ def write_all(
     seed: int,
     notices: Sequence[str],
     options: ReportOptions = _DEFAULTS,
+    is_changed: Callable[[Entry], bool] = lambda _entry: True,
 ) -> None:
-    """Write `grades.csv`, `results.json` and the feedback pages into the folder `out`."""
+    """Write `grades.csv`, `results.json` and the feedback pages into the folder `out`.
+
+    A page that is there and has not changed stays.
+    """
     names = file_names(entry.learner for entry in entries)
     for entry in entries:
         where = Path("feedback", names[entry.learner], f"{entry.chapter}.html")
-        folder.write(out, str(where), page(entry, options))
+        if is_changed(entry) or not (out / where).is_file():
+            folder.write(out, str(where), page(entry, options))
     folder.write(out, "grades.csv", grades_csv(entries, options))
     folder.write(out, "results.json", results_json(entries, seed, notices, options))
 

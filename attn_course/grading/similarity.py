@@ -4,8 +4,9 @@ Code that is alike for a good reason is taken out first: what was handed out, th
 right answers (the natural way to write a short formula is often the only one), and what more
 learners share than `commonest` says. Of the fingerprints that are left, a pair must have at least
 `LEAST_SHARED` in common, and they must be at least `LEAST_SHARE` of all that the shorter notebook
-has. This is asked of each chapter, and of all chapters together. So a short answer alone never
-makes a pair.
+has. This is asked of each chapter, and of all chapters together. Half as many are enough for two
+who have nearly everything of their own in common, in several chapters. So a short answer alone
+never makes a pair.
 
 Renamed variables, other comments and another order of functions and cells change nothing. Who
 rewrites every line is not found, nor is a group of copies larger than `commonest`.
@@ -23,6 +24,9 @@ from attn_course.practice import exercises
 
 LEAST_SHARED = 30
 LEAST_SHARE = 0.5
+# Who is mostly right has little code of their own, all of which a copy has as well. In one chapter
+# two learners may come to that by the same slip, in several they do not.
+FEW_SHARED, NEARLY_ALL, SEVERAL = 15, 0.85, 2
 _FEW, _MANY = 4, 10  # the bounds of `commonest`
 
 Two = tuple[str, str]  # the names of two learners, in order
@@ -131,7 +135,7 @@ def _pair(two: Two, chapters: Sequence[Compared]) -> Pair | None:
     size = sum(min(len(one.own[learner]) for learner in two) for one in both)
     overlaps = [one.overlap(two) for one in both if two in one.shared]
     alone = any(_is_much(len(one.shared), min(one.sizes)) for one in overlaps)
-    if not alone and not _is_much(shared, size):
+    if not alone and not _is_much(shared, size) and not _is_nearly_all(shared, size, overlaps):
         return None
     overlaps.sort(key=lambda one: (-len(one.shared) * one.share, one.chapter))
     return Pair(two, shared, shared / max(size, 1), tuple(overlaps))
@@ -139,6 +143,10 @@ def _pair(two: Two, chapters: Sequence[Compared]) -> Pair | None:
 
 def _is_much(shared: int, size: int) -> bool:
     return shared >= LEAST_SHARED and shared >= LEAST_SHARE * size
+
+
+def _is_nearly_all(shared: int, size: int, overlaps: Sequence[Overlap]) -> bool:
+    return shared >= FEW_SHARED and shared >= NEARLY_ALL * size and len(overlaps) >= SEVERAL
 
 
 def _own(cells: Sequence[Cell], known: set[int]) -> dict[int, list[Place]]:

@@ -6,6 +6,7 @@ never read.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _MOST_NUMBERS = 1_000_000  # of a module: we draw weights for it, so its word is not taken for it
 _MOST_AXES = 8
+_SHAPE = re.compile(r"\([\d, ]*\)")  # as messages write them: (3,), (2,5) or (2, 5)
 
 
 @dataclass(frozen=True)
@@ -64,11 +66,25 @@ class Outcome:
             return False
         return same(self.value, other.value)
 
+    def agrees_but_for_order(self, other: "Outcome") -> bool:
+        """Return whether both brought the same, whatever the order of shapes in a message.
+
+        NumPy lists them in the order of the operands, and `a * b` is the same mistake as `b * a`.
+        """
+        if self.raised and other.raised:
+            return _without_order(self.raised) == _without_order(other.raised)
+        return self.agrees_with(other)
+
     def resembles(self, other: "Outcome") -> bool:
         """Return whether both brought the same, or exceptions of one type for any reason."""
         if self.raised and other.raised:
             return self.raised.type == other.raised.type
         return self.agrees_with(other)
+
+
+def _without_order(raised: Raised) -> tuple[str, str, list[str]]:
+    """Return the type, the message around its shapes, and the shapes in an order of our own."""
+    return raised.type, _SHAPE.sub("()", raised.message), sorted(_SHAPE.findall(raised.message))
 
 
 def check(

@@ -34,11 +34,19 @@ def name_the_mistake(
     """Return the known mistake that returns the same outputs as the submission, if there is one."""
     if not any(result.failure for result in results):
         return None
-    exact = drawn.mistakes_like(got, drawn.cases)
+    exact = _exact(got, drawn)
     if exact:
-        return _recognised(exact[0], is_certain=not _only_nan_is_wrong(drawn.cases, got, drawn))
+        return _recognised(exact, is_certain=not _only_nan_is_wrong(drawn.cases, got, drawn))
     guess = _guess_at_parts(got, drawn) or _guess(got, results, drawn)
     return None if guess is None else _recognised(guess, is_certain=False)
+
+
+def _exact(got: "Got", drawn: "Drawn") -> "KnownMistake | None":
+    """Return the mistake with the same outputs on all cases, if need be whatever `b * a` raised."""
+    fitting = drawn.mistakes_like(got, drawn.cases)
+    if fitting:
+        return fitting[0]
+    return _only_one(drawn.mistakes_like(got, drawn.cases, _but_for_order))
 
 
 def _guess(got: "Got", results: tuple[GroupResult, ...], drawn: "Drawn") -> "KnownMistake | None":
@@ -97,6 +105,10 @@ def _is_right(case: Case, got: "Got", drawn: "Drawn") -> bool:
 def _of_passed(results: tuple[GroupResult, ...], drawn: "Drawn") -> list[Case]:
     pairs = zip(results, drawn.groups, strict=True)
     return [c for result, (_g, cases) in pairs if result.verdict is Verdict.PASSED for c in cases]
+
+
+def _but_for_order(one: "Outcome", other: "Outcome") -> bool:
+    return one.agrees_but_for_order(other)
 
 
 def _resembles(one: "Outcome", other: "Outcome") -> bool:

@@ -164,18 +164,24 @@ def _mistakes_ranked(planted: Planted, folder: Path) -> Claim:
 
 
 def _copies_found(planted: Planted, folder: Path) -> Claim:
-    """Compare pairs; two who copied from the same learner look alike too."""
+    """Compare pairs; two who copied from the same learner look alike too.
+
+    Of answers that are right, none of the code is anyone's own, so that not every copy can be seen;
+    and two may be wrong alike. The numbers stand in the claim.
+    """
     groups: dict[str, set[str]] = {}
     for learner, source, _stem in planted.copies:
         groups.setdefault(source, {source}).add(learner)
     expected = {two for group in groups.values() for two in combinations(sorted(group), 2)}
     rows = read_table(folder / "results/report/alike.csv")
     found = {tuple(sorted((row["learner"], row["other"]))) for row in rows}
-    return Claim(
-        "the report shows the planted copies and no others",
-        len(expected),
-        compared(expected, found),
+    shown, innocent = len(found & expected), len(found - expected)
+    what = (
+        f"the report shows most planted copies ({shown}) and hardly anyone else ({innocent}): "
+        "four in five at least, and one pair in twenty at most"
     )
+    is_so = 5 * shown >= 4 * len(expected) and 20 * innocent <= len(found)
+    return Claim(what, len(expected), () if is_so else compared(expected, found))
 
 
 def _same_exports(what: str, one: Path, other: Path) -> Claim:

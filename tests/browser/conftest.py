@@ -7,18 +7,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from tests.requirements import need
-
-# With these, Chromium starts as root, in a container and without a network, and contacts no
-# server.
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+from tools.chromium import FLAGS
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -47,9 +36,9 @@ def visit(browser):
 
 
 @pytest.fixture
-def live(visit, where):
-    """Return the explorer of the page that a module calls `where`, moving."""
-    return where.live(visit(where))
+def live(visit, bare):
+    """Return the explorer of the page that a module calls `bare`, moving."""
+    return bare.live(visit(bare))
 
 
 @pytest.fixture(scope="module")

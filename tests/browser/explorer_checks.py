@@ -1,7 +1,8 @@
 """What every explorer must do in a browser; each has its own test module, which uses these.
 
-An explorer is looked at alone on a bare page and in its chapter of the built book, both opened
-from a folder, without a server and without a kernel.
+An explorer is looked at alone on a bare page, opened from a folder, without a server and without
+a kernel. `test_explorers_for_everyone` looks at each in its chapter of the built book too, and sees
+that it moves there as it does alone.
 """
 
 import json
@@ -48,14 +49,14 @@ def in_file(name, file):
     return Place(name, file.as_uri(), json.loads(found[1]))
 
 
-PLACES = ("bare page", "book")
-
-
-def in_place(request, bare, chapter):
-    """Return the explorer on its bare page or in its chapter, as the fixture's parameter says."""
-    if request.param == "bare page":
-        return bare
-    return in_file(bare.name, request.getfixturevalue("book_html") / f"{chapter}.html")
+def alone_as_in(explorer, place, folder):
+    """Put the explorer on a page of its own, where it starts with the values of another page."""
+    file = folder / alone(explorer, folder).address.rpartition("/")[2]
+    text, script = file.read_text(encoding="utf-8"), VALUES.format(explorer.name)
+    found = re.search(script, text, re.DOTALL)
+    values = json.dumps(place.values).replace("<", "\\u003c")
+    file.write_text(text[: found.start(1)] + values + text[found.end(1) :], encoding="utf-8")
+    return in_file(explorer.name, file)
 
 
 def alone(explorer, folder, *, change=("", "")):
@@ -176,6 +177,22 @@ def setting(explorer):
         "all => all.map(one => [one.value, one.checked])"
     )
     return controls, shown(explorer)
+
+
+def moves(explorer):
+    """Move every control once, and yield the state after each move, the first one before any."""
+    yield setting(explorer)
+    for control in explorer.get_by_role("combobox").all():
+        values = control.locator("option").evaluate_all("all => all.map(one => one.value)")
+        control.select_option([value for value in values if value != control.input_value()][-1])
+        yield setting(explorer)
+    for control in explorer.get_by_role("checkbox").all():
+        control.click()
+        yield setting(explorer)
+    for control in explorer.get_by_role("slider").all():
+        control.press("End")
+        control.press("ArrowLeft")
+        yield setting(explorer)
 
 
 def places_in(picture):

@@ -31,7 +31,7 @@ class Faults:
     pale_on_paper: list[str] = field(default_factory=list)
 
 
-def examine(browser, address, home, *, access=True):
+def examine(browser, address, home):
     """Open `address`; whatever is not below `home` is external."""
     faults = Faults()
     context = browser.new_context(viewport=DESKTOP, reduced_motion="reduce")
@@ -42,10 +42,9 @@ def examine(browser, address, home, *, access=True):
         faults.math = math_faults(page)
         page.set_viewport_size(PHONE)
         faults.overflow = overflow_faults(page)
-        if access:
-            faults.access = all_access_faults(page)
-            # Last: on paper nothing scrolls, and the theme's script would take note of that.
-            faults.pale_on_paper = pale_on_paper(page)
+        faults.access = all_access_faults(page)
+        # Last: on paper nothing scrolls, and the theme's script would take note of that.
+        faults.pale_on_paper = pale_on_paper(page)
     finally:
         context.close()
     return faults

@@ -12,11 +12,6 @@ def bare(tmp_path_factory):
     return checks.alone(AffinityExplorer(), tmp_path_factory.mktemp("bare page"))
 
 
-@pytest.fixture(scope="module", params=checks.PLACES)
-def where(request, bare):
-    return checks.in_place(request, bare, "05c_parallel")
-
-
 def expected(**moved):
     """Return the numbers for a state, computed by the package."""
     explorer = AffinityExplorer(**moved)
@@ -75,7 +70,7 @@ def test_without_affinities_the_best_match_has_equal_weights_and_the_projection_
     assert shown(live)["weight_1"] == pytest.approx([1 / 3] * 3)
 
 
-def test_without_javascript_the_figure_stands_with_its_numbers(browser, where):
-    with checks.without_javascript(browser, where) as still:
+def test_without_javascript_the_figure_stands_with_its_numbers(browser, bare):
+    with checks.without_javascript(browser, bare) as still:
         assert still.get_by_role("img").is_visible()
         assert differences(shown(still), expected()) == []

@@ -18,11 +18,6 @@ def bare(tmp_path_factory):
     return checks.alone(AskExplorer(), tmp_path_factory.mktemp("bare page"))
 
 
-@pytest.fixture(scope="module", params=checks.PLACES)
-def where(request, bare):
-    return checks.in_place(request, bare, "00_attention")
-
-
 def expected(query):
     """Return the numbers for a query."""
     words = features()
@@ -47,8 +42,8 @@ def test_the_comparison_sees_a_wrong_module(visit, bare, tmp_path):
     assert set(found) == {"score", "weight", "context"}
 
 
-def test_it_starts_with_the_packages_numbers(live, where):
-    assert differences(shown(live), expected(where.values["query"])) == []
+def test_it_starts_with_the_packages_numbers(live, bare):
+    assert differences(shown(live), expected(bare.values["query"])) == []
 
 
 @pytest.mark.parametrize(("j", "name"), [*enumerate(["things?", "actions?", "qualities?"])])
@@ -63,7 +58,7 @@ def test_arrow_keys_move_each_number_of_the_query(visit, bare, j, name):
     assert differences(shown(live), expected(wanted)) == []
 
 
-def test_without_javascript_the_figure_is_there_with_its_numbers(browser, where):
-    with checks.without_javascript(browser, where) as still:
+def test_without_javascript_the_figure_is_there_with_its_numbers(browser, bare):
+    with checks.without_javascript(browser, bare) as still:
         assert still.get_by_role("img").is_visible()
-        assert differences(shown(still), expected(where.values["query"])) == []
+        assert differences(shown(still), expected(bare.values["query"])) == []

@@ -12,11 +12,6 @@ def bare(tmp_path_factory):
     return checks.alone(CoattentionExplorer(), tmp_path_factory.mktemp("bare page"))
 
 
-@pytest.fixture(scope="module", params=checks.PLACES)
-def where(request, bare):
-    return checks.in_place(request, bare, "05a_coattention")
-
-
 def expected(**moved):
     """Return the numbers for a state, computed by the package."""
     explorer = CoattentionExplorer(**moved)
@@ -79,7 +74,7 @@ def test_the_slip_is_called_one(live):
     assert "A slip" in report.inner_text()
 
 
-def test_without_javascript_the_figure_stands_with_its_numbers(browser, where):
-    with checks.without_javascript(browser, where) as still:
+def test_without_javascript_the_figure_stands_with_its_numbers(browser, bare):
+    with checks.without_javascript(browser, bare) as still:
         assert still.get_by_role("img").is_visible()
         assert differences(shown(still), expected()) == []

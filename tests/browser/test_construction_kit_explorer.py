@@ -15,11 +15,6 @@ def bare(tmp_path_factory):
     return checks.alone(ConstructionKitExplorer(), tmp_path_factory.mktemp("bare page"))
 
 
-@pytest.fixture(scope="module", params=checks.PLACES)
-def where(request, bare):
-    return checks.in_place(request, bare, "07a_kit")
-
-
 def expected(**moved):
     """Return the numbers for a state, computed in Python."""
     cost = ConstructionKitExplorer(**moved).cost
@@ -209,7 +204,7 @@ def test_letters_have_the_colours_of_the_course(live):
 # --- without JavaScript -------------------------------------------------------------------------
 
 
-def test_without_javascript_the_figure_stands_with_its_numbers(browser, where):
-    with checks.without_javascript(browser, where) as still:
+def test_without_javascript_the_figure_stands_with_its_numbers(browser, bare):
+    with checks.without_javascript(browser, bare) as still:
         assert still.get_by_role("img").is_visible()
         assert differences(totals(still), expected()) == []

@@ -13,11 +13,6 @@ def bare(tmp_path_factory):
     return checks.alone(CorruptionsExplorer(), tmp_path_factory.mktemp("bare page"))
 
 
-@pytest.fixture(scope="module", params=checks.PLACES)
-def where(request, bare):
-    return checks.in_place(request, bare, "08_evaluation")
-
-
 def expected(corruption="swap", position=5):
     """Return the numbers for a state, computed by the package."""
     explorer = CorruptionsExplorer(corruption, position)
@@ -149,7 +144,7 @@ def test_a_link_that_no_hand_could_follow_sets_nothing(visit, bare, query):
     assert setting(bare.live(visit(at(bare, query)))) == started
 
 
-def test_without_javascript_the_figure_stands_with_its_numbers(browser, where):
-    with checks.without_javascript(browser, where) as still:
+def test_without_javascript_the_figure_stands_with_its_numbers(browser, bare):
+    with checks.without_javascript(browser, bare) as still:
         assert still.get_by_role("img").is_visible()
         assert differences(shown(still), expected()) == []

@@ -1,7 +1,7 @@
 """Explorers in a real browser: moved by hand, their numbers compared with the package's.
 
-Each is looked at twice: alone on a bare page, and in its chapter of the built book. Both are
-opened from a folder, without a server and without a kernel.
+They are alone on a bare page, opened from a folder, without a server and without a kernel;
+`test_explorers_for_everyone` compares the chapter of the built book with that.
 """
 
 import copy
@@ -62,19 +62,12 @@ def bare(tmp_path_factory):
     return place(file)
 
 
-@pytest.fixture(scope="module", params=["bare page", "book"])
-def where(request, bare):
-    if request.param == "bare page":
-        return bare
-    return place(request.getfixturevalue("book_html") / "01_nadaraya_watson.html")
-
-
 @pytest.fixture
-def explorer(visit, where):
+def explorer(visit, bare):
     """Return the first explorer of the page, alive, and the state it started with."""
-    live = visit(where).locator(LIVE).first
+    live = visit(bare).locator(LIVE).first
     live.wait_for()
-    return live, where.values[0]
+    return live, bare.values[0]
 
 
 def slider(explorer, name):
@@ -337,13 +330,13 @@ def test_in_dark_mode_the_book_puts_no_light_plate_behind_it(visit, book_html):
     assert set(plates) == {"rgba(0, 0, 0, 0)"}
 
 
-def test_without_javascript_the_figure_stands_with_its_numbers(browser, where):
+def test_without_javascript_the_figure_stands_with_its_numbers(browser, bare):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
-    page.goto(where.address)
+    page.goto(bare.address)
     still = page.locator(HOST).first
     assert still.get_by_role("img").is_visible()
-    values = where.values[0]
+    values = bare.values[0]
     assert differences(shown(still), expected(values, values["w"], values["query"])) == []
     context.close()
 

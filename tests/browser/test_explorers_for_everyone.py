@@ -1,5 +1,7 @@
 """What every explorer does for everyone: hands, axe, phones, still eyes, paper."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -75,9 +77,14 @@ def bare(kind, tmp_path_factory):
     return checks.alone(kind(**FULLEST.get(kind, {})), tmp_path_factory.mktemp("bare page"))
 
 
-@pytest.fixture(scope="module", params=checks.PLACES)
-def where(request, kind, bare):
-    return checks.in_place(request, bare, CHAPTERS[kind])
+@pytest.fixture(scope="module")
+def chapter(kind, book_html):
+    return checks.in_file(kind.name, book_html / f"{CHAPTERS[kind]}.html")
+
+
+@pytest.fixture(scope="module", params=["bare", "chapter"])
+def where(request):
+    return request.getfixturevalue(request.param)
 
 
 # --- drawn once ---------------------------------------------------------------------------------
@@ -115,6 +122,14 @@ def test_another_number_in_the_picture_is_seen():
 # --- hands --------------------------------------------------------------------------------------
 
 
+def test_in_its_chapter_it_moves_as_it_does_alone(visit, kind, chapter, tmp_path):
+    alone = checks.alone_as_in(kind(**FULLEST.get(kind, {})), chapter, tmp_path)
+    there, here = (list(checks.moves(place.live(visit(place)))) for place in (chapter, alone))
+    assert there == here
+    assert len(there) > 1
+    assert all(after != before for before, after in pairwise(there))
+
+
 @pytest.mark.parametrize("place", range(3))
 def test_a_finger_that_scrolls_the_page_moves_nothing(visit, bare, place):
     page = visit(bare, viewport={"width": 375, "height": 600}, has_touch=True, is_mobile=True)
@@ -140,16 +155,7 @@ def test_another_button_of_the_mouse_moves_nothing(live):
 
 
 def test_what_was_moved_can_start_again(live):
-    start = checks.setting(live)
-    for control in live.get_by_role("combobox").all():
-        values = control.locator("option").evaluate_all("all => all.map(one => one.value)")
-        control.select_option([value for value in values if value != control.input_value()][-1])
-    for control in live.get_by_role("checkbox").all():
-        control.click()
-    for control in live.get_by_role("slider").all():
-        control.press("End")
-        control.press("ArrowLeft")
-    moved = checks.setting(live)
+    start, *_, moved = checks.moves(live)
     assert all(now != then for now, then in zip(moved[0], start[0], strict=True))
     again = live.get_by_role("button", name="Start again")
     again.press("Enter")
@@ -161,10 +167,10 @@ def test_what_was_moved_can_start_again(live):
 
 
 @pytest.mark.parametrize(("theme", "screen"), checks.THEMES_AND_SCREENS)
-def test_axe_finds_nothing(visit, where, theme, screen):
-    page = visit(where, viewport=screen, color_scheme=theme)
-    checks.unfold(where.live(page))
-    assert checks.access_faults(page, where) == []
+def test_axe_finds_nothing(visit, bare, theme, screen):
+    page = visit(bare, viewport=screen, color_scheme=theme)
+    checks.unfold(bare.live(page))
+    assert checks.access_faults(page, bare) == []
 
 
 def test_axe_looks_at_all(visit, bare):

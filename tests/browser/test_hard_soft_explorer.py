@@ -18,11 +18,6 @@ def bare(tmp_path_factory):
     return checks.alone(HardSoftExplorer(), tmp_path_factory.mktemp("bare page"))
 
 
-@pytest.fixture(scope="module", params=checks.PLACES)
-def where(request, bare):
-    return checks.in_place(request, bare, "03c_hard")
-
-
 def slider(explorer, name):
     return explorer.get_by_role("slider", name=name)
 
@@ -98,47 +93,47 @@ def test_the_comparison_sees_a_wrong_module(visit, tmp_path, change, names):
     assert names <= set(found)
 
 
-def test_it_starts_with_the_packages_numbers(live, where):
-    assert differences(shown(live), expected(where.values)) == []
+def test_it_starts_with_the_packages_numbers(live, bare):
+    assert differences(shown(live), expected(bare.values)) == []
 
 
 # --- moving it ----------------------------------------------------------------------------------
 
 
-def test_an_arrow_key_draws_one_more(live, where):
+def test_an_arrow_key_draws_one_more(live, bare):
     n = slider(live, "Draws")
     n.focus()
     for i in range(1, 4):
         n.press("ArrowRight")
-        state = {**where.values, "n": where.values["n"] + i}
+        state = {**bare.values, "n": bare.values["n"] + i}
         assert differences(shown(live), expected(state)) == []
 
 
-def test_from_the_first_draw_to_the_last_the_page_agrees_with_the_package(live, where):
+def test_from_the_first_draw_to_the_last_the_page_agrees_with_the_package(live, bare):
     for key in ("Home", "PageUp", "PageUp", "End"):
         slider(live, "Draws").press(key)
         numbers = shown(live)
-        state = {**where.values, "n": int(numbers["n"][0])}
+        state = {**bare.values, "n": int(numbers["n"][0])}
         assert differences(numbers, expected(state)) == []
-    assert state["n"] == len(where.values["uniform"])
+    assert state["n"] == len(bare.values["uniform"])
 
 
-def test_arrow_keys_move_the_baseline(live, where):
+def test_arrow_keys_move_the_baseline(live, bare):
     baseline = slider(live, "Baseline")
     baseline.press("Home")
     for _ in range(7):
         baseline.press("ArrowRight")
-    state = {**where.values, "baseline": float(baseline.input_value())}
-    assert state["baseline"] == pytest.approx(where.values["span"][0] + 0.7)
+    state = {**bare.values, "baseline": float(baseline.input_value())}
+    assert state["baseline"] == pytest.approx(bare.values["span"][0] + 0.7)
     assert differences(shown(live), expected(state)) == []
 
 
 @pytest.mark.parametrize(("name", "row"), [("Nothing", 1), ("Expected", 2), ("Least", 3)])
-def test_a_button_sets_a_baseline_worth_knowing(live, where, name, row):
+def test_a_button_sets_a_baseline_worth_knowing(live, bare, name, row):
     live.get_by_role("button", name=name).press("Enter")
     numbers = shown(live)
     assert numbers["baseline"][0] == numbers["baseline"][row]
-    state = {**where.values, "baseline": numbers["baseline"][0]}
+    state = {**bare.values, "baseline": numbers["baseline"][0]}
     assert differences(numbers, expected(state)) == []
 
 
@@ -153,13 +148,13 @@ def test_the_best_baseline_is_the_bottom_of_the_parabola(live):
 # --- the picture --------------------------------------------------------------------------------
 
 
-def test_the_bars_are_as_high_as_the_weights(live, where):
+def test_the_bars_are_as_high_as_the_weights(live, bare):
     heights = np.array(
         live.locator("rect.bar.weight").evaluate_all(
             "all => all.map(bar => bar.height.baseVal.value)"
         )
     )
-    weights = np.array(expected(where.values)["weight"])
+    weights = np.array(expected(bare.values)["weight"])
     np.testing.assert_allclose(heights / heights.max(), weights / weights.max(), atol=1e-5)
 
 
@@ -173,19 +168,19 @@ def test_the_scale_ends_above_the_tallest_bar(live):
         assert min(top) <= min(marks) + 0.01
 
 
-def test_every_draw_so_far_has_its_circle(live, where):
-    assert live.locator("circle.seen").count() == where.values["n"]
+def test_every_draw_so_far_has_its_circle(live, bare):
+    assert live.locator("circle.seen").count() == bare.values["n"]
     slider(live, "Draws").press("End")
-    assert live.locator("circle.seen").count() == len(where.values["uniform"])
+    assert live.locator("circle.seen").count() == len(bare.values["uniform"])
 
 
 # --- without JavaScript -------------------------------------------------------------------------
 
 
-def test_without_javascript_the_figure_stands_with_its_numbers(browser, where):
-    with checks.without_javascript(browser, where) as still:
+def test_without_javascript_the_figure_stands_with_its_numbers(browser, bare):
+    with checks.without_javascript(browser, bare) as still:
         assert still.get_by_role("img").is_visible()
-        assert differences(shown(still), expected(where.values)) == []
+        assert differences(shown(still), expected(bare.values)) == []
 
 
 # --- in JupyterLab, with Python behind it -------------------------------------------------------

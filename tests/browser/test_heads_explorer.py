@@ -13,11 +13,6 @@ def bare(tmp_path_factory):
     return checks.alone(HeadsExplorer(), tmp_path_factory.mktemp("bare page"))
 
 
-@pytest.fixture(scope="module", params=checks.PLACES)
-def where(request, bare):
-    return checks.in_place(request, bare, "06d_multi_head")
-
-
 def expected(**moved):
     """Return the numbers for a state, computed in Python."""
     explorer = HeadsExplorer(**moved)
@@ -98,7 +93,7 @@ def test_a_cell_has_the_shade_of_its_head_in_both_tables(live):
 # --- without JavaScript -------------------------------------------------------------------------
 
 
-def test_without_javascript_the_figure_stands_with_its_numbers(browser, where):
-    with checks.without_javascript(browser, where) as still:
+def test_without_javascript_the_figure_stands_with_its_numbers(browser, bare):
+    with checks.without_javascript(browser, bare) as still:
         assert still.get_by_role("img").is_visible()
         assert differences(shown(still), expected()) == []

@@ -21,11 +21,6 @@ def bare(tmp_path_factory):
     return checks.alone(LinksAndWeightsExplorer(), tmp_path_factory.mktemp("bare page"))
 
 
-@pytest.fixture(scope="module", params=checks.PLACES)
-def where(request, bare):
-    return checks.in_place(request, bare, "08e_where_it_looks")
-
-
 def expected(*moved):
     """Return the numbers for a state, computed by the package."""
     explorer = LinksAndWeightsExplorer(*moved)
@@ -237,7 +232,7 @@ def test_every_example_and_its_controls_share_the_screen_of_a_phone(visit, bare,
 # --- without JavaScript -------------------------------------------------------------------------
 
 
-def test_without_javascript_the_figure_stands_with_its_numbers(browser, where):
-    with checks.without_javascript(browser, where) as still:
+def test_without_javascript_the_figure_stands_with_its_numbers(browser, bare):
+    with checks.without_javascript(browser, bare) as still:
         assert still.get_by_role("img").is_visible()
         assert differences(shown(still), expected()) == []

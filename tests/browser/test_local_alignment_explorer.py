@@ -15,11 +15,6 @@ def bare(tmp_path_factory):
     return checks.alone(LocalAlignmentExplorer(), tmp_path_factory.mktemp("bare page"))
 
 
-@pytest.fixture(scope="module", params=checks.PLACES)
-def where(request, bare):
-    return checks.in_place(request, bare, "03d_local")
-
-
 def slider(explorer, name):
     return explorer.get_by_role("slider", name=name)
 
@@ -77,8 +72,8 @@ def test_the_comparison_sees_a_wrong_module(visit, bare, tmp_path, change, names
     assert names <= set(found)
 
 
-def test_it_starts_with_the_packages_numbers(live, where):
-    assert differences(shown(live), expected(where.values)) == []
+def test_it_starts_with_the_packages_numbers(live, bare):
+    assert differences(shown(live), expected(bare.values)) == []
 
 
 # --- moving it ----------------------------------------------------------------------------------
@@ -92,19 +87,19 @@ def test_it_starts_with_the_packages_numbers(live, where):
         ("Gaussian", "spread", 0.15),
     ],
 )
-def test_arrow_keys_move_a_slider(live, where, name, trait, steps):
+def test_arrow_keys_move_a_slider(live, bare, name, trait, steps):
     control = slider(live, name)
     control.focus()
     for _ in range(3):
         control.press("ArrowRight")
-    state = {**where.values, trait: float(control.input_value())}
-    assert state[trait] == pytest.approx(where.values[trait] + steps)
+    state = {**bare.values, trait: float(control.input_value())}
+    assert state[trait] == pytest.approx(bare.values[trait] + steps)
     assert differences(shown(live), expected(state)) == []
 
 
 @pytest.mark.parametrize("renormalise", [False, True])
 @pytest.mark.parametrize("row", ["mixed", "equal", "peak", "rising"])
-def test_every_row_agrees_with_the_package_at_every_place(live, where, row, renormalise):
+def test_every_row_agrees_with_the_package_at_every_place(live, bare, row, renormalise):
     live.get_by_role("combobox", name="Scores").select_option(row)
     live.get_by_label("Renormalise").set_checked(renormalise)
     live.get_by_label("slip").check()
@@ -112,7 +107,7 @@ def test_every_row_agrees_with_the_package_at_every_place(live, where, row, reno
         position = slider(live, "Position")
         position.press(key)
         moved = {"row": row, "renormalise": renormalise, "slip": True}
-        state = {**where.values, **moved, "position": float(position.input_value())}
+        state = {**bare.values, **moved, "position": float(position.input_value())}
         assert differences(shown(live), expected(state)) == []
 
 
@@ -147,19 +142,19 @@ def test_without_a_key_in_the_window_all_is_zero_and_the_page_says_so(live):
     assert live.get_by_text("No key is in the window").is_visible()
 
 
-def test_a_pointer_in_the_picture_takes_the_window_along(live, where):
+def test_a_pointer_in_the_picture_takes_the_window_along(live, bare):
     picture = live.get_by_role("img")
     picture.scroll_into_view_if_needed()
     box = picture.bounding_box()
     mouse = live.page.mouse
     mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 60)
-    assert shown(live)["position"] == [where.values["position"]]  # hovering is not dragging
+    assert shown(live)["position"] == [bare.values["position"]]  # hovering is not dragging
     mouse.down()
     mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 90, steps=3)
     mouse.up()
     position = shown(live)["position"][0]
     assert 0 < position < 4
-    assert differences(shown(live), expected({**where.values, "position": position})) == []
+    assert differences(shown(live), expected({**bare.values, "position": position})) == []
 
 
 def test_a_finger_that_moves_sideways_or_taps_takes_the_window_along(visit, bare):
@@ -179,13 +174,13 @@ def test_a_finger_that_moves_sideways_or_taps_takes_the_window_along(visit, bare
 # --- the picture --------------------------------------------------------------------------------
 
 
-def test_the_bars_are_as_high_as_the_weights(live, where):
+def test_the_bars_are_as_high_as_the_weights(live, bare):
     bars = live.locator("rect.bar.weight").evaluate_all(
         "all => all.map(bar => [bar.height.baseVal.value, bar.width.baseVal.value])"
     )
     *bars, (_, part) = bars  # the last one is the sum, lying
     heights = np.array(bars)[:, 0]
-    weights = np.array(expected(where.values)["weight"])
+    weights = np.array(expected(bare.values)["weight"])
     np.testing.assert_allclose(heights / heights.max(), weights / weights.max(), atol=1e-6)
     whole = live.locator("rect.hollow").last.evaluate("one => one.width.baseVal.value")
     assert part / whole == pytest.approx(weights.sum(), rel=1e-5)
@@ -194,7 +189,7 @@ def test_the_bars_are_as_high_as_the_weights(live, where):
 # --- without JavaScript -------------------------------------------------------------------------
 
 
-def test_without_javascript_the_figure_stands_with_its_numbers(browser, where):
-    with checks.without_javascript(browser, where) as still:
+def test_without_javascript_the_figure_stands_with_its_numbers(browser, bare):
+    with checks.without_javascript(browser, bare) as still:
         assert still.get_by_role("img").is_visible()
-        assert differences(shown(still), expected(where.values)) == []
+        assert differences(shown(still), expected(bare.values)) == []

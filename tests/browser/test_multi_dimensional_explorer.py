@@ -17,11 +17,6 @@ def bare(tmp_path_factory):
     return checks.alone(MultiDimensionalExplorer(), tmp_path_factory.mktemp("bare page"))
 
 
-@pytest.fixture(scope="module", params=checks.PLACES)
-def where(request, bare):
-    return checks.in_place(request, bare, "04_dimensionality")
-
-
 def spread(explorer):
     return explorer.get_by_role("slider", name="differ")
 
@@ -68,8 +63,8 @@ def test_the_comparison_sees_a_wrong_module(visit, bare, tmp_path, change, names
     assert names <= set(found)
 
 
-def test_it_starts_with_the_packages_numbers(live, where):
-    assert differences(shown(live), expected(where.values)) == []
+def test_it_starts_with_the_packages_numbers(live, bare):
+    assert differences(shown(live), expected(bare.values)) == []
 
 
 # --- moving it ----------------------------------------------------------------------------------
@@ -88,11 +83,11 @@ def test_every_query_agrees_with_the_package_at_every_spread(visit, bare, query,
         assert differences(shown(live), expected(state)) == []
 
 
-def test_at_the_left_end_every_feature_has_the_same_weights(live, where):
+def test_at_the_left_end_every_feature_has_the_same_weights(live, bare):
     spread(live).press("Home")
     weights = np.reshape(shown(live)["weight"], (len(WORDS), -1))
     np.testing.assert_allclose(np.ptp(weights, axis=1), 0, atol=1e-15)
-    single = dimensionality.single(weights[:, 0][None, :], np.array(where.values["values"]))
+    single = dimensionality.single(weights[:, 0][None, :], np.array(bare.values["values"]))
     np.testing.assert_allclose(shown(live)["context"], single[0])
     report = live.get_by_role("status")
     assert "single-dimensional" in report.inner_text()
@@ -111,29 +106,29 @@ def test_columns_add_up_to_one_and_with_the_slip_rows_do(live):
     assert live.get_by_text("no longer compete").is_visible()
 
 
-def test_arrow_keys_move_the_spread(live, where):
+def test_arrow_keys_move_the_spread(live, bare):
     for _ in range(3):
         spread(live).press("ArrowLeft")
-    state = {**where.values, "spread": float(spread(live).input_value())}
-    assert state["spread"] == pytest.approx(where.values["spread"] - 0.03)
+    state = {**bare.values, "spread": float(spread(live).input_value())}
+    assert state["spread"] == pytest.approx(bare.values["spread"] - 0.03)
     assert differences(shown(live), expected(state)) == []
 
 
 # --- the picture --------------------------------------------------------------------------------
 
 
-def test_a_cell_is_as_strong_as_its_weight(live, where):
+def test_a_cell_is_as_strong_as_its_weight(live, bare):
     strengths = live.locator("rect.cell.weight").evaluate_all(
         "all => all.map(cell => Number(cell.getAttribute('fill-opacity')))"
     )
-    weights = expected(where.values)["weight"]
+    weights = expected(bare.values)["weight"]
     np.testing.assert_allclose(2 * np.array(strengths), weights, atol=1.001e-4)  # four digits
 
 
 # --- without JavaScript -------------------------------------------------------------------------
 
 
-def test_without_javascript_the_figure_stands_with_its_numbers(browser, where):
-    with checks.without_javascript(browser, where) as still:
+def test_without_javascript_the_figure_stands_with_its_numbers(browser, bare):
+    with checks.without_javascript(browser, bare) as still:
         assert still.get_by_role("img").is_visible()
-        assert differences(shown(still), expected(where.values)) == []
+        assert differences(shown(still), expected(bare.values)) == []

@@ -12,11 +12,6 @@ def bare(tmp_path_factory):
     return checks.alone(OnlineSoftmaxExplorer(), tmp_path_factory.mktemp("bare page"))
 
 
-@pytest.fixture(scope="module", params=checks.PLACES)
-def where(request, bare):
-    return checks.in_place(request, bare, "10a_exact")
-
-
 def expected(**moved):
     """Return the numbers for a state, computed in Python."""
     explorer = OnlineSoftmaxExplorer(**moved)
@@ -109,7 +104,7 @@ def test_with_falling_scores_the_mistake_does_not_show(live):
 # --- without JavaScript -------------------------------------------------------------------------
 
 
-def test_without_javascript_the_figure_has_its_numbers(browser, where):
-    with checks.without_javascript(browser, where) as still:
+def test_without_javascript_the_figure_has_its_numbers(browser, bare):
+    with checks.without_javascript(browser, bare) as still:
         assert still.get_by_role("img").is_visible()
         assert differences(shown(still), expected()) == []

@@ -15,11 +15,6 @@ def bare(tmp_path_factory):
     return checks.alone(RankingExplorer(), tmp_path_factory.mktemp("bare page"))
 
 
-@pytest.fixture(scope="module", params=checks.PLACES)
-def where(request, bare):
-    return checks.in_place(request, bare, "09_graphs")
-
-
 def expected(**moved):
     """Return the numbers for a state, computed in Python."""
     explorer = RankingExplorer(**moved)
@@ -111,7 +106,7 @@ def test_the_report_counts_rankings_and_nodes_served(live):
 # --- without JavaScript -------------------------------------------------------------------------
 
 
-def test_without_javascript_the_figure_has_its_numbers(browser, where):
-    with checks.without_javascript(browser, where) as still:
+def test_without_javascript_the_figure_has_its_numbers(browser, bare):
+    with checks.without_javascript(browser, bare) as still:
         assert still.get_by_role("img").is_visible()
         assert differences(shown(still), expected()) == []

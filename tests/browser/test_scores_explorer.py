@@ -16,11 +16,6 @@ def bare(tmp_path_factory):
     return checks.alone(ScoresExplorer(), tmp_path_factory.mktemp("bare page"))
 
 
-@pytest.fixture(scope="module", params=checks.PLACES)
-def where(request, bare):
-    return checks.in_place(request, bare, "02_scoring")
-
-
 def slider(explorer, name):
     return explorer.get_by_role("slider", name=name)
 
@@ -89,8 +84,8 @@ def test_the_comparison_sees_a_wrong_module(visit, tmp_path, change, names):
     assert set(found) == names
 
 
-def test_it_starts_with_the_packages_numbers(live, where):
-    assert differences(shown(live), expected(where.values)) == []
+def test_it_starts_with_the_packages_numbers(live, bare):
+    assert differences(shown(live), expected(bare.values)) == []
 
 
 # --- moving it ----------------------------------------------------------------------------------
@@ -98,26 +93,26 @@ def test_it_starts_with_the_packages_numbers(live, where):
 
 @pytest.mark.parametrize("vector", ["query", "key"])
 @pytest.mark.parametrize("i", [0, 1])
-def test_arrow_keys_move_each_entry(live, where, vector, i):
+def test_arrow_keys_move_each_entry(live, bare, vector, i):
     control = slider(live, f"{vector[0]}{i + 1}")
     control.focus()
     for _ in range(3):
         control.press("ArrowLeft")
-    state = now(live, where.values)
+    state = now(live, bare.values)
     moved = [list(state[name]) for name in ("query", "key")]
-    wanted = [list(where.values[name]) for name in ("query", "key")]
+    wanted = [list(bare.values[name]) for name in ("query", "key")]
     wanted[vector == "key"][i] -= 0.3
     np.testing.assert_allclose(moved, wanted)
     assert differences(shown(live), expected(state)) == []
 
 
 @pytest.mark.parametrize("similarity", scoring.SIMILARITIES)
-def test_every_width_agrees_with_the_package(live, where, similarity):
+def test_every_width_agrees_with_the_package(live, bare, similarity):
     live.get_by_label("Similarity").select_option(similarity)
     slider(live, "q1").press("ArrowLeft")
     slider(live, "k2").press("Home")
     for d_k in WIDTHS:
-        state = now(live, where.values, d_k=d_k, similarity=similarity)
+        state = now(live, bare.values, d_k=d_k, similarity=similarity)
         assert differences(shown(live), expected(state)) == []
         slider(live, "Width").press("ArrowRight")
 
@@ -151,11 +146,11 @@ def pixels(box, place):
 
 
 @pytest.mark.parametrize("vector", ["query", "key"])
-def test_a_pointer_takes_a_tip_along(live, where, vector):
-    drag(live, where.values[vector], (-1.5, -0.7))
-    state = now(live, where.values)
+def test_a_pointer_takes_a_tip_along(live, bare, vector):
+    drag(live, bare.values[vector], (-1.5, -0.7))
+    state = now(live, bare.values)
     assert state[vector] == [-1.5, -0.7]
-    assert {**state, vector: where.values[vector]} == where.values  # and the other one stays
+    assert {**state, vector: bare.values[vector]} == bare.values  # and the other one stays
     assert differences(shown(live), expected(state)) == []
 
 
@@ -175,14 +170,14 @@ def test_a_finger_takes_a_tip_along_and_elsewhere_scrolls_the_page(visit, bare):
     assert shown(live)["query"] == [-1.5, -0.7]
 
 
-def test_a_tip_stays_in_the_picture(live, where):
-    drag(live, where.values["query"], (5, 5))
+def test_a_tip_stays_in_the_picture(live, bare):
+    drag(live, bare.values["query"], (5, 5))
     assert shown(live)["query"] == [3, 3]
 
 
-def test_a_pointer_elsewhere_moves_nothing(live, where):
+def test_a_pointer_elsewhere_moves_nothing(live, bare):
     drag(live, (-2.5, -2.5), (-1, 1))
-    assert differences(shown(live), expected(where.values)) == []
+    assert differences(shown(live), expected(bare.values)) == []
 
 
 @pytest.mark.parametrize("similarity", scoring.SIMILARITIES)
@@ -214,14 +209,14 @@ def test_what_is_said_are_the_two_dot_products(live):
 
 
 @pytest.mark.parametrize("d_k", [2, 128])
-def test_the_bars_are_as_long_as_the_scores_up_to_ten(live, where, d_k):
+def test_the_bars_are_as_long_as_the_scores_up_to_ten(live, bare, d_k):
     live.get_by_label("Similarity").select_option("euclidean")
     slider(live, "Width").press("Home" if d_k == 2 else "End")
     bars = live.locator("[data-bar]").evaluate_all(
         "all => all.map(cell => [cell.dataset.bar, cell.querySelector('rect').x.baseVal.value,"
         " cell.querySelector('rect').width.baseVal.value, cell.getBoundingClientRect().width])"
     )
-    numbers = expected({**where.values, "similarity": "euclidean", "d_k": d_k})
+    numbers = expected({**bare.values, "similarity": "euclidean", "d_k": d_k})
     for name, start, width, whole in bars:
         score = np.clip(numbers[name][0] / 10, -1, 1)
         assert width / whole == pytest.approx(abs(score) / 2, abs=1e-3)
@@ -231,7 +226,7 @@ def test_the_bars_are_as_long_as_the_scores_up_to_ten(live, where, d_k):
 # --- without JavaScript -------------------------------------------------------------------------
 
 
-def test_without_javascript_the_figure_stands_with_its_numbers(browser, where):
-    with checks.without_javascript(browser, where) as still:
+def test_without_javascript_the_figure_stands_with_its_numbers(browser, bare):
+    with checks.without_javascript(browser, bare) as still:
         assert still.get_by_role("img").is_visible()
-        assert differences(shown(still), expected(where.values)) == []
+        assert differences(shown(still), expected(bare.values)) == []

@@ -16,11 +16,6 @@ def bare(tmp_path_factory):
     return checks.alone(SelfAttentionExplorer(), tmp_path_factory.mktemp("bare page"))
 
 
-@pytest.fixture(scope="module", params=checks.PLACES)
-def where(request, bare):
-    return checks.in_place(request, bare, "06b_self_attention")
-
-
 def expected(**state):
     """Return the numbers for a state."""
     explorer = SelfAttentionExplorer(**state)
@@ -53,14 +48,14 @@ def test_the_comparison_sees_a_wrong_module(visit, bare, tmp_path, change, names
     assert set(differences(shown(wrong.live(visit(wrong))), expected())) == names
 
 
-def test_it_starts_with_the_packages_numbers(live, where):
+def test_it_starts_with_the_packages_numbers(live, bare):
     assert differences(shown(live), expected()) == []
 
 
 # --- moving it ----------------------------------------------------------------------------------
 
 
-def test_shuffling_moves_weights_with_their_words(live, where):
+def test_shuffling_moves_weights_with_their_words(live, bare):
     press(live, "shuffle")
     numbers = shown(live)
     assert differences(numbers, expected(order=SHUFFLED)) == []
@@ -69,13 +64,13 @@ def test_shuffling_moves_weights_with_their_words(live, where):
     np.testing.assert_allclose(np.reshape(numbers["weight"], (6, 6)), moved, atol=1e-12)
 
 
-def test_after_six_shuffles_the_sentence_is_itself_again(live, where):
+def test_after_six_shuffles_the_sentence_is_itself_again(live, bare):
     for _ in WORDS:
         press(live, "shuffle")
     assert differences(shown(live), expected()) == []
 
 
-def test_reversed_and_back(live, where):
+def test_reversed_and_back(live, bare):
     press(live, "reverse")
     assert differences(shown(live), expected(order=[5, 4, 3, 2, 1, 0])) == []
     press(live, "shuffle")
@@ -83,14 +78,14 @@ def test_reversed_and_back(live, where):
     assert differences(shown(live), expected()) == []
 
 
-def test_every_sharpness_agrees_with_the_package(live, where):
+def test_every_sharpness_agrees_with_the_package(live, bare):
     slider = live.get_by_role("slider", name="Sharpness")
     for key, sharpness in (("Home", 0.0), ("ArrowRight", 0.1), ("End", 4.0)):
         slider.press(key)
         assert differences(shown(live), expected(sharpness=sharpness)) == []
 
 
-def test_positions_make_the_order_matter_and_the_page_says_so(live, where):
+def test_positions_make_the_order_matter_and_the_page_says_so(live, bare):
     assert live.get_by_text("the same in every order").is_visible()
     live.get_by_role("checkbox", name="add positions").check()
     press(live, "shuffle")
@@ -113,7 +108,7 @@ def test_the_bars_are_the_row_of_the_word_that_asks(visit, bare, word):
 # --- without JavaScript -------------------------------------------------------------------------
 
 
-def test_without_javascript_the_figure_stands_with_its_numbers(browser, where):
-    with checks.without_javascript(browser, where) as still:
+def test_without_javascript_the_figure_stands_with_its_numbers(browser, bare):
+    with checks.without_javascript(browser, bare) as still:
         assert still.get_by_role("img").is_visible()
         assert differences(shown(still), expected()) == []

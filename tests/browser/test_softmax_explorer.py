@@ -18,11 +18,6 @@ def bare(tmp_path_factory):
     return checks.alone(SoftmaxExplorer(), tmp_path_factory.mktemp("bare page"))
 
 
-@pytest.fixture(scope="module", params=checks.PLACES)
-def where(request, bare):
-    return checks.in_place(request, bare, "03_alignment")
-
-
 def slider(explorer, name):
     return explorer.get_by_role("slider", name=name)
 
@@ -72,8 +67,8 @@ def test_the_comparison_sees_a_wrong_module(visit, bare, tmp_path, change, names
     assert set(found) == names
 
 
-def test_it_starts_with_the_packages_numbers(live, where):
-    assert differences(shown(live), expected(where.values)) == []
+def test_it_starts_with_the_packages_numbers(live, bare):
+    assert differences(shown(live), expected(bare.values)) == []
 
 
 # --- moving it ----------------------------------------------------------------------------------
@@ -93,14 +88,14 @@ def test_arrow_keys_move_each_score(visit, bare, l):
     assert differences(shown(live), expected(bare.values, scores=scores)) == []
 
 
-def test_every_temperature_agrees_with_the_package(live, where):
+def test_every_temperature_agrees_with_the_package(live, bare):
     for key in ("Home", "PageUp", "PageUp", "PageUp", "ArrowRight", "End"):
         slider(live, "Temperature").press(key)
         temperature = shown(live)["temperature"][0]
-        assert differences(shown(live), expected(where.values, temperature=temperature)) == []
+        assert differences(shown(live), expected(bare.values, temperature=temperature)) == []
 
 
-def test_a_low_temperature_picks_one_key_and_a_high_one_evens_out(live, where):
+def test_a_low_temperature_picks_one_key_and_a_high_one_evens_out(live, bare):
     slider(live, "Temperature").press("Home")
     low = shown(live)
     slider(live, "Temperature").press("End")
@@ -110,36 +105,36 @@ def test_a_low_temperature_picks_one_key_and_a_high_one_evens_out(live, where):
     assert max(high["weight"]) - min(high["weight"]) < 0.1
 
 
-def test_hiding_keys_before_the_softmax_gives_their_weight_to_the_others(live, where):
+def test_hiding_keys_before_the_softmax_gives_their_weight_to_the_others(live, bare):
     mask = [True] * len(WORDS)
     for word in ("cat", "the", "milk"):
         box(live, word).focus()
         box(live, word).press("Space")
         mask[WORDS.index(word)] = False
         numbers = shown(live)
-        assert differences(numbers, expected(where.values, mask=mask)) == []
+        assert differences(numbers, expected(bare.values, mask=mask)) == []
         assert numbers["weight"][WORDS.index(word)] == 0
         assert numbers["total"][0] == pytest.approx(1, rel=1e-12)
 
 
-def test_hiding_keys_after_the_softmax_loses_their_weight_and_the_page_says_so(live, where):
+def test_hiding_keys_after_the_softmax_loses_their_weight_and_the_page_says_so(live, bare):
     box(live, "cat").uncheck()
     live.get_by_label("Hide a key").select_option("after")
     mask = [word != "cat" for word in WORDS]
     numbers = shown(live)
-    assert differences(numbers, expected(where.values, mask=mask, masking="after")) == []
+    assert differences(numbers, expected(bare.values, mask=mask, masking="after")) == []
     assert numbers["total"][0] < 0.6
     assert "entropy" not in numbers
     assert live.get_by_text("no longer add up to 1").is_visible()
 
 
 @pytest.mark.parametrize("masking", ["before", "after"])
-def test_with_every_key_hidden_all_is_zero_and_the_page_says_so(live, where, masking):
+def test_with_every_key_hidden_all_is_zero_and_the_page_says_so(live, bare, masking):
     live.get_by_label("Hide a key").select_option(masking)
     for word in WORDS:
         box(live, word).uncheck()
     numbers = shown(live)
-    hidden = expected(where.values, mask=[False] * len(WORDS), masking=masking)
+    hidden = expected(bare.values, mask=[False] * len(WORDS), masking=masking)
     assert differences(numbers, hidden) == []
     assert numbers["weight"] == [0] * len(WORDS)
     assert numbers["total"] == [0]
@@ -148,25 +143,25 @@ def test_with_every_key_hidden_all_is_zero_and_the_page_says_so(live, where, mas
     assert not live.get_by_text("Every key is hidden").is_visible()
 
 
-def test_a_pointer_takes_a_score_along(live, where):
+def test_a_pointer_takes_a_score_along(live, bare):
     picture = live.get_by_role("img")
     picture.scroll_into_view_if_needed()
     place = picture.bounding_box()
     x = place["x"] + 40 + (place["width"] - 52) * 3.5 / 6  # the fourth key, drinks
     mouse = live.page.mouse
     mouse.move(x, place["y"] + 60)
-    assert shown(live)["score"] == where.values["scores"]  # hovering is not dragging
+    assert shown(live)["score"] == bare.values["scores"]  # hovering is not dragging
     mouse.down()
     mouse.move(x + 80, place["y"] + 40, steps=3)  # outside its column: the bar is still dragged
     mouse.up()
     scores = shown(live)["score"]
-    wanted = list(where.values["scores"])
+    wanted = list(bare.values["scores"])
     wanted[3] = 4.0
     assert scores == wanted
-    assert differences(shown(live), expected(where.values, scores=scores)) == []
+    assert differences(shown(live), expected(bare.values, scores=scores)) == []
 
 
-def test_a_pointer_on_the_weights_moves_nothing(live, where):
+def test_a_pointer_on_the_weights_moves_nothing(live, bare):
     picture = live.get_by_role("img")
     picture.scroll_into_view_if_needed()
     place = picture.bounding_box()
@@ -175,7 +170,7 @@ def test_a_pointer_on_the_weights_moves_nothing(live, where):
     mouse.down()
     mouse.move(place["x"] + 200, place["y"] + 60, steps=3)
     mouse.up()
-    assert shown(live)["score"] == where.values["scores"]
+    assert shown(live)["score"] == bare.values["scores"]
 
 
 def test_a_finger_on_the_scores_moves_nothing(visit, bare):
@@ -187,7 +182,7 @@ def test_a_finger_on_the_scores_moves_nothing(visit, bare):
     assert shown(live)["score"] == bare.values["scores"]
 
 
-def test_the_key_with_the_most_weight_is_said_first(live, where):
+def test_the_key_with_the_most_weight_is_said_first(live, bare):
     report = live.get_by_role("status")
     assert report.inner_text().startswith("Most weight: cat 0.48")
     box(live, "cat").uncheck()
@@ -209,13 +204,13 @@ def test_on_a_phone_the_weights_are_in_view_while_the_temperature_moves(visit, b
 # --- the picture --------------------------------------------------------------------------------
 
 
-def test_the_bars_are_as_high_as_scores_and_weights(live, where):
+def test_the_bars_are_as_high_as_scores_and_weights(live, bare):
     def heights(kind):
         return live.locator(f"rect.bar.{kind}").evaluate_all(
             "all => all.map(bar => bar.height.baseVal.value)"
         )
 
-    numbers = expected(where.values)
+    numbers = expected(bare.values)
     np.testing.assert_allclose(heights("weight"), 100 * np.array(numbers["weight"]), atol=1e-4)
     np.testing.assert_allclose(heights("score"), 14 * np.abs(numbers["score"]), atol=1e-4)
     box(live, "cat").uncheck()
@@ -224,14 +219,14 @@ def test_the_bars_are_as_high_as_scores_and_weights(live, where):
     assert heights("hidden") == pytest.approx([100 * numbers["weight"][2]])  # its lost weight
 
 
-def test_hidden_too_late_the_correct_weights_are_outlined(live, where):
+def test_hidden_too_late_the_correct_weights_are_outlined(live, bare):
     outlines = live.locator("rect.correct")
     box(live, "cat").uncheck()
     assert outlines.count() == 0  # hidden before the softmax they are correct already
     live.get_by_label("Hide a key").select_option("after")
     heights = outlines.evaluate_all("all => all.map(bar => bar.height.baseVal.value)")
     mask = [word != "cat" for word in WORDS]
-    weights = np.array(expected(where.values, mask=mask)["weight"])
+    weights = np.array(expected(bare.values, mask=mask)["weight"])
     np.testing.assert_allclose(heights, 100 * weights[mask], atol=1e-4)
     assert live.get_by_text("Correct weights").is_visible()
 
@@ -239,10 +234,10 @@ def test_hidden_too_late_the_correct_weights_are_outlined(live, where):
 # --- without JavaScript -------------------------------------------------------------------------
 
 
-def test_without_javascript_the_figure_stands_with_its_numbers(browser, where):
-    with checks.without_javascript(browser, where) as still:
+def test_without_javascript_the_figure_stands_with_its_numbers(browser, bare):
+    with checks.without_javascript(browser, bare) as still:
         assert still.get_by_role("img").is_visible()
-        assert differences(shown(still), expected(where.values)) == []
+        assert differences(shown(still), expected(bare.values)) == []
 
 
 def test_labels_keep_their_distance_and_no_slider_is_alone_in_its_row(visit, bare):

@@ -81,7 +81,8 @@ def test_the_pages_are_those_of_the_table_of_contents_in_its_order():
 
 def test_without_a_built_book_it_says_what_to_do(tmp_path):
     need("chromium")
-    command = [sys.executable, "tools/make_pdf.py", str(tmp_path), str(tmp_path / "book.pdf")]
+    arguments = [str(tmp_path), str(tmp_path / "book.pdf")]
+    command = [sys.executable, "-m", "tools.make_pdf", *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr == f"pdf: there is no built book in {tmp_path}: run `make book` first\n"

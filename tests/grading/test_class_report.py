@@ -103,6 +103,12 @@ def test_a_correlation_without_variance_is_none():
     assert correlation([]) is None
 
 
+def test_a_notebook_that_nobody_handed_in_is_not_counted():
+    nothing = Entry("zoe", "88_fixture", "", "", "", 0.0, Record(Verdict.NOTHING_HANDED_IN, 4))
+    (chapter,) = statistics_of([*a_class([(2, 2), (0, 2)]), nothing]).chapters
+    assert (chapter.notebooks, len(chapter.percents)) == (2, 2)
+
+
 def test_what_was_not_judged_counts_neither_as_0_nor_in_the_mean():
     left = exercise("b", None, verdict=Verdict.NOT_JUDGED, notes=("The check stopped.",))
     facts = statistics_of([*a_class([(2, 2), (0, 2)]), entry("zoe", exercise("a", 2), left)])

@@ -98,6 +98,16 @@ def test_results_json_has_the_decision_and_what_the_check_said(graded):
     assert "Ms. Noether" in found["decision"]
 
 
+def test_only_the_feedback_that_changes_is_written_and_what_is_gone(graded):
+    pages = {name: Path("out/feedback", name, "88_fixture.html") for name in ("ann", "bob", "cy")}
+    pages["ann"].write_text("an instructor's own words")
+    pages["cy"].unlink()
+    assert give(2) == 0
+    assert feedback("ann") == "an instructor's own words"
+    assert ALMOST in feedback("bob")
+    assert "</html>" in feedback("cy")
+
+
 def test_an_override_is_kept_with_author_and_time_and_can_be_removed(graded, capsys):
     give(3)
     give(2)

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from attn_course.grading import fingerprints, similarity
 from attn_course.grading.fingerprints import GRAM, PASSAGE, grams, prints
 from attn_course.grading.intake import cells_of
-from attn_course.grading.similarity import LEAST_SHARED, compare, given_code, handed_out, pairs
+from attn_course.grading.similarity import (
+    FEW_SHARED,
+    LEAST_SHARED,
+    compare,
+    given_code,
+    handed_out,
+    pairs,
+)
 from attn_course.inside.notebook import Cell
 from attn_course.practice.exercises import chapters
 from benchmarks.grader.handwriting import disguised, rewritten
@@ -120,7 +127,7 @@ def _lines(seed, count):
     rng = Random(seed)
     names = ("exp", "log", "sum", "mean", "max", "tanh", "abs", "sort")
     return "\n".join(
-        f"    x = x.{rng.choice(names)}(axis={rng.randrange(3)}) {rng.choice('+-*/')} x"
+        f"    x = x.{rng.choice(names)}(axis={rng.randrange(1000)}) {rng.choice('+-*/')} x"
         for _line in range(count)
     )
 
@@ -166,6 +173,35 @@ def test_copies_of_little_in_every_chapter_add_up():
     assert [pairs([one]) for one in chapters_] == [[]] * 5
     (pair,) = pairs(chapters_)
     assert (pair.learners, len(pair.overlaps)) == (("ann", "bob"), 5)
+
+
+def test_little_code_is_enough_if_it_is_nearly_all_there_is_in_two_chapters():
+    short = [long_answers(number, count=1, lines=4)[0] for number in (1, 2)]
+    other = long_answers(9)
+
+    chapters_ = [
+        compare(f"9{n}_x", {"ann": cells(text), "bob": cells(text), "cy": cells(*other)}, ())
+        for n, text in enumerate(short)
+    ]
+    (pair,) = pairs(chapters_)
+    assert pair.learners == ("ann", "bob")
+    assert FEW_SHARED <= pair.shared < LEAST_SHARED
+    (longer,) = long_answers(1, count=1, lines=7)
+    notebooks = {"ann": cells(longer), "bob": cells(longer)}
+    alone = compare("90_x", notebooks, ())
+    assert FEW_SHARED <= len(alone.overlap(("ann", "bob")).shared) < LEAST_SHARED
+    assert pairs([alone]) == []
+
+
+def test_little_code_is_not_enough_if_both_have_much_more():
+    shared, learners = long_answers(1, count=2, lines=4), ("ann", "bob")
+    chapters_ = [
+        compare(f"9{n}_x", {who: cells(text, *long_answers(f"{who} {n}")) for who in learners}, ())
+        for n, text in enumerate(shared)
+    ]
+    found = [len(chapter.overlap(("ann", "bob")).shared) for chapter in chapters_]
+    assert FEW_SHARED <= sum(found) < LEAST_SHARED
+    assert pairs(chapters_) == []
 
 
 # --- the course ------------------------------------------------------------------------------

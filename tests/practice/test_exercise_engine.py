@@ -312,6 +312,31 @@ def test_an_exception_for_another_reason_is_named_with_a_perhaps():
     assert_guessed(result, turned_with_t)
 
 
+def rows_of_rows(x):
+    return x[..., :2] * np.ones((7, 1))
+
+
+def test_operands_in_another_order_raise_the_same_mistake():
+    def one_axis_short(x):
+        return x * np.ones(2)
+
+    exercise = exercise_of(rows_of_rows, [SMALL], [LARGE], mistakes=[one_axis_short])
+    assert_named(check(exercise, lambda x: np.ones(2) * x), exercise.mistakes[0])
+    assert check(exercise, lambda x: np.ones(5) * x).mistake is None
+
+
+def test_the_order_of_operands_tells_two_mistakes_apart_where_both_are_known():
+    def one_way(x):
+        return x * np.ones(2)
+
+    def other_way(x):
+        return np.ones(2) * x
+
+    exercise = exercise_of(rows_of_rows, [SMALL], [LARGE], mistakes=[one_way, other_way])
+    for known, answer in zip(exercise.mistakes, (one_way, other_way), strict=True):
+        assert_named(check(exercise, answer), known)
+
+
 def test_who_raises_everywhere_or_something_else_is_not_taken_for_a_known_mistake_that_raises():
     def no_axes(x):
         return x @ x
