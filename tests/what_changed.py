@@ -88,7 +88,25 @@ def attacks() -> dict[str, str]:
     return dict.fromkeys(ATTACKS, now)
 
 
-KINDS = {"mutants": mutants, "attacks on lower rungs": attacks}
+def explorers() -> dict[str, str]:
+    """Return a fingerprint of each explorer: its code, its chapter, the styles, all tests."""
+    from tests.browser.chapters import CHAPTERS
+
+    browser, book = ROOT / "tests" / "browser", ROOT / "book"
+    styles = [*(book / "_static").glob("*.css"), ROOT / "_config.yml"]
+    shared = [*styles, *browser.glob("*.py"), ROOT / "tools" / "chromium.py"]
+    found = {}
+    for kind, chapter in CHAPTERS.items():
+        own = files_behind([kind.__module__])
+        found[kind.name] = fingerprint([*own, *shared, book / f"{chapter}.md"])
+    return found
+
+
+KINDS = {
+    "mutants": mutants,
+    "attacks on lower rungs": attacks,
+    "explorers in the browser": explorers,
+}
 
 if __name__ == "__main__":
     tested = {kind: parts() for kind, parts in KINDS.items()}

@@ -1,13 +1,43 @@
 """One browser for the whole session, and the built book on loopback."""
 
+import os
+import re
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
+from tests import what_changed
 from tests.requirements import need
 from tools.chromium import FLAGS
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(config, items):
+    """In CI, leave out the explorers that have not changed since everything was tested."""
+    if not os.environ.get("CI"):
+        return
+    wanted = what_changed.to_test("explorers in the browser", what_changed.explorers())
+    kept, left_out = [], []
+    for item in items:
+        name = explorer_of(item)
+        (kept if name is None or name in wanted else left_out).append(item)
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = kept
+
+
+def explorer_of(item):
+    """Return the name of the explorer that a test is about, or None."""
+    if item.path.name == "test_explorers_for_everyone.py":
+        kind = item.callspec.params.get("kind") if hasattr(item, "callspec") else None
+        return kind and kind.name
+    if item.path.name == "test_explorers.py":
+        return "nadaraya_watson"
+    named = re.fullmatch(r"test_(\w+)_explorer", item.path.stem)
+    return named[1] if named and item.path.parent == HERE else None
 
 
 class _Quiet(SimpleHTTPRequestHandler):

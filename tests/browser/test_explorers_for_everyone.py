@@ -6,46 +6,19 @@ import numpy as np
 import pytest
 
 from attn_course.figures.explorers import (
-    AffinityExplorer,
     AskExplorer,
-    CoattentionExplorer,
     ConstructionKitExplorer,
-    CorruptionsExplorer,
-    HardSoftExplorer,
-    HeadsExplorer,
     LinksAndWeightsExplorer,
     LocalAlignmentExplorer,
-    MultiDimensionalExplorer,
     NadarayaWatsonExplorer,
     OnlineSoftmaxExplorer,
-    RankingExplorer,
     ScoresExplorer,
-    SelfAttentionExplorer,
     SoftmaxExplorer,
-    TranslationExplorer,
 )
 from attn_course.nadaraya_watson import noisy_curve, true_curve
 from tests.browser import explorer_checks as checks
+from tests.browser.chapters import CHAPTERS
 
-CHAPTERS = {
-    AskExplorer: "00_attention",
-    NadarayaWatsonExplorer: "01_nadaraya_watson",
-    ScoresExplorer: "02_scoring",
-    SoftmaxExplorer: "03_alignment",
-    HardSoftExplorer: "03c_hard",
-    LocalAlignmentExplorer: "03d_local",
-    MultiDimensionalExplorer: "04_dimensionality",
-    CoattentionExplorer: "05a_coattention",
-    AffinityExplorer: "05c_parallel",
-    SelfAttentionExplorer: "06b_self_attention",
-    HeadsExplorer: "06d_multi_head",
-    ConstructionKitExplorer: "07a_kit",
-    TranslationExplorer: "07b_bahdanau",
-    CorruptionsExplorer: "08_evaluation",
-    LinksAndWeightsExplorer: "08e_where_it_looks",
-    RankingExplorer: "09_graphs",
-    OnlineSoftmaxExplorer: "10a_exact",
-}
 INPUTS, TARGETS = noisy_curve(np.random.default_rng(1), n=31)
 # On the bare page with everything shown that it can show, and with the longest numbers.
 FULLEST = {

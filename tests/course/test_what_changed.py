@@ -1,11 +1,12 @@
 """The longest tests run for what has changed, and for one part more."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from tests import what_changed
-from tests.what_changed import KINDS, mutants, picked, to_test
+from tests.what_changed import KINDS, explorers, mutants, picked, to_test
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +46,18 @@ def test_commits_pick_each_part_in_turn():
     assert picked([], "abc") is None
 
 
-def test_every_kind_has_parts_and_exercises_differ():
-    assert all(parts() for parts in KINDS.values())
-    found = mutants()
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_has_parts(kind):
+    assert KINDS[kind]()
+
+
+@pytest.mark.parametrize("parts", [mutants, explorers])
+def test_exercises_and_explorers_differ(parts):
+    found = parts()
     assert len(set(found.values())) == len(found)
+
+
+def test_every_explorer_has_a_module_of_tests_in_the_browser():
+    folder = Path(__file__).parents[1] / "browser"
+    tested = {path.stem[5:-9] for path in folder.glob("test_*_explorer.py")}
+    assert set(explorers()) == {*tested, "nadaraya_watson"}  # which has test_explorers.py

@@ -1,0 +1,41 @@
+"""The chapter of the book that each explorer is in."""
+
+from attn_course.figures.explorers import (
+    AffinityExplorer,
+    AskExplorer,
+    CoattentionExplorer,
+    ConstructionKitExplorer,
+    CorruptionsExplorer,
+    HardSoftExplorer,
+    HeadsExplorer,
+    LinksAndWeightsExplorer,
+    LocalAlignmentExplorer,
+    MultiDimensionalExplorer,
+    NadarayaWatsonExplorer,
+    OnlineSoftmaxExplorer,
+    RankingExplorer,
+    ScoresExplorer,
+    SelfAttentionExplorer,
+    SoftmaxExplorer,
+    TranslationExplorer,
+)
+
+CHAPTERS = {
+    AskExplorer: "00_attention",
+    NadarayaWatsonExplorer: "01_nadaraya_watson",
+    ScoresExplorer: "02_scoring",
+    SoftmaxExplorer: "03_alignment",
+    HardSoftExplorer: "03c_hard",
+    LocalAlignmentExplorer: "03d_local",
+    MultiDimensionalExplorer: "04_dimensionality",
+    CoattentionExplorer: "05a_coattention",
+    AffinityExplorer: "05c_parallel",
+    SelfAttentionExplorer: "06b_self_attention",
+    HeadsExplorer: "06d_multi_head",
+    ConstructionKitExplorer: "07a_kit",
+    TranslationExplorer: "07b_bahdanau",
+    CorruptionsExplorer: "08_evaluation",
+    LinksAndWeightsExplorer: "08e_where_it_looks",
+    RankingExplorer: "09_graphs",
+    OnlineSoftmaxExplorer: "10a_exact",
+}
