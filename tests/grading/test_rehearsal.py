@@ -36,6 +36,7 @@ BREAKS = {
     "was not handed in": ("before/grades.csv", ",nothing handed in,", ",graded,"),
     "what the policy says": ("before/grades.csv", r"0 min,0,", "0 min,1,"),
     "can't be read is blank": ("before/grades.csv", ",unreadable,", ",graded,"),
+    "no hostile notebook": ("before/grades.csv", r"^([^,]*,[^,]*,)[^,]*,(\d+),", r"\1\2,\2,"),
     "get their name": ("before/results.json", '"verdict": "passed"', '"verdict": "failed"'),
     "ranks the planted": ("results/report/mistakes.csv", r"^(?!exercise,).*\n", ""),
     "planted copies": ("results/report/alike.csv", r"^(?!learner,).*\n", ""),
