@@ -67,7 +67,11 @@ def main(arguments=None):
     if not (given.html / "index.html").is_file():
         return _fail(f"there is no built book in {given.html}: run `make book` first")
     chapters = table_of_contents(yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8")))
-    printed = print_pages(program, given.html.resolve(), [name for _, name in chapters])
+    names = [name for _, name in chapters]
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=chromium.FLAGS)
+        printed = print_pages(browser, given.html.resolve(), names)
+        browser.close()
     joined(chapters, printed, given.html.resolve()).write(given.pdf)
     pages = len(PdfReader(given.pdf).pages)
     print(f"The book has {pages} pages: {given.pdf}")
@@ -93,29 +97,27 @@ def _listed(entries, depth):
         yield from _listed(entry.get("sections", []), depth + 1)
 
 
-def print_pages(program, html, names):
+def print_pages(browser, html, names):
     """Return each page's name with its title and its PDF."""
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=chromium.FLAGS)
-        context = browser.new_context(color_scheme="light", reduced_motion="reduce")
-        page = context.new_page()
-        wanted = places_linked_to(page, html, names)
-        printed = {}
-        for name in tqdm(names, desc="pages printed", disable=None):
-            page.goto((html / f"{name}.html").as_uri())
-            page.evaluate(READY)
-            page.evaluate(POINT_AT, sorted(wanted.get(name, ())))
-            title = page.locator("h1").first.inner_text().removesuffix("#").strip()
-            content = page.pdf(
-                format="A4",
-                margin=MARGINS,
-                print_background=True,
-                display_header_footer=True,
-                header_template="<span></span>",
-                footer_template=FOOTER,
-            )
-            printed[name] = (title, content)
-        browser.close()
+    context = browser.new_context(color_scheme="light", reduced_motion="reduce")
+    page = context.new_page()
+    wanted = places_linked_to(page, html, names)
+    printed = {}
+    for name in tqdm(names, desc="pages printed", disable=None):
+        page.goto((html / f"{name}.html").as_uri())
+        page.evaluate(READY)
+        page.evaluate(POINT_AT, sorted(wanted.get(name, ())))
+        title = page.locator("h1").first.inner_text().removesuffix("#").strip()
+        content = page.pdf(
+            format="A4",
+            margin=MARGINS,
+            print_background=True,
+            display_header_footer=True,
+            header_template="<span></span>",
+            footer_template=FOOTER,
+        )
+        printed[name] = (title, content)
+    context.close()
     return printed
 
 

@@ -55,9 +55,9 @@ def chapter(kind, book_html):
     return checks.in_file(kind.name, book_html / f"{CHAPTERS[kind]}.html")
 
 
-@pytest.fixture(scope="module", params=["bare", "chapter"])
-def where(request):
-    return request.getfixturevalue(request.param)
+@pytest.fixture(scope="module", params=["alone", "in its chapter"])
+def where(request, bare, chapter):
+    return bare if request.param == "alone" else chapter
 
 
 # --- drawn once ---------------------------------------------------------------------------------

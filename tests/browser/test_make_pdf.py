@@ -24,7 +24,7 @@ CHAPTERS = [(0, "index"), (0, "one"), (1, "two")]
 
 
 @pytest.fixture(scope="module")
-def printed(tmp_path_factory):
+def printed(browser, tmp_path_factory):
     """Return the file made of three pages, each of which has a place called `end`."""
     from tools import make_pdf
 
@@ -32,7 +32,7 @@ def printed(tmp_path_factory):
     for name, body in PAGES.items():
         page = PAGE.format(name=name, body=body)
         (folder / f"{name}.html").write_text(page, encoding="utf-8")
-    pages = make_pdf.print_pages(need("chromium"), folder, list(PAGES))
+    pages = make_pdf.print_pages(browser, folder, list(PAGES))
     file = io.BytesIO()
     make_pdf.joined(CHAPTERS, pages, folder).write(file)
     return PdfReader(file)
