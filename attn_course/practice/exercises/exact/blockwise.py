@@ -64,10 +64,12 @@ def high_scores(rng):
     yield _high_case(rng, 3, 46 + rng.permutation(8), _padded(8, 4), 3)
     # Only padding scores near 1000: measured from there, every other exponential vanishes.
     yield _high_case(rng, 2, np.array([0, 0, 50, 0]), _padded(4, 2), 2)
+    # One query scores near 1000 and the other near -1000: each has a maximum of its own.
+    yield _high_case(rng, 2, np.array([50, 50, 50]), all_of(3), 2, first=np.array([40, -40]))
 
 
-def _high_case(rng, q, heights, mask, block):
-    """Return a case whose scores are about 20 times the heights.
+def _high_case(rng, q, heights, mask, block, first=40):
+    """Return a case whose scores are about the heights times half the `first` feature of a query.
 
     Scores of different heights are at least 13 apart, so that the logarithm of a sum of their
     exponentials is the largest of them in single precision too.
@@ -75,7 +77,7 @@ def _high_case(rng, q, heights, mask, block):
     k = len(heights)
     # Halves and four features: single precision computes these scores without an error.
     queries, keys = (rng.integers(-3, 4, (n, 4)) / 2 for n in (q, k))
-    queries[:, 0], keys[:, 0] = 40, heights
+    queries[:, 0], keys[:, 0] = first, heights
     return Case(queries, keys, readable(rng, k, 3), mask, block)
 
 

@@ -48,6 +48,21 @@ def large_numbers(rng):
     yield Case(scores, some_of(rng, 3, 5), heights + rng.integers(-8, 9, 2) / 4)
     yield Case(scores, all_of(3, 5), rng.integers(-8, 9, 2) / 4)
     yield Case(rng.integers(-8, 9, (2, 3, 5)) / 4, all_of(3, 5), heights)
+    yield _far_apart(rng)
+    # Where nothing is seen, the sink alone is the largest number, and it may be very low.
+    low = -1000 + rng.integers(-8, 9, (2, 3, 5)) / 4
+    yield Case(low, _nothing_for_the_last(some_of(rng, 3, 5)), low[:, 0, 0] + 1)
+
+
+def _far_apart(rng):
+    """Return a low query beside a high one, and a low one with a masked key that is high.
+
+    Each row has a largest number of its own, and masked scores have no part in it.
+    """
+    scores = np.array([1000.0, -1000.0, -1000.0])[:, None] + rng.integers(-8, 9, (2, 3, 4)) / 4
+    mask = all_of(3, 4)
+    scores[:, 2, 1], mask[2, 1] = 1000, False
+    return Case(scores, mask, -1000 + rng.integers(-8, 9, 2) / 4)
 
 
 @with_sink.variant
