@@ -50,12 +50,13 @@ plain-book: env ## build the book with Sphinx alone, from the configuration that
 pdf: book ## print the built book as one PDF, with bookmarks (needs Chromium)
 	@$(RUN) tools.make_pdf _build/html _build/attention.pdf
 
-# The tests look at the built book; nothing is executed twice.
+# The tests look at the built book; nothing is executed twice. One worker runs a file, whose fixtures
+# are dear.
 test: book ## run every test (the doctests too)
-	@$(RUN) pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+	@$(RUN) pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 quick: env ## test what has changed since the last commit on main: no book, browser or sandbox
-	@$(RUN) ruff check . && .venv/bin/python tools/quick_tests.py -n $(WORKERS) --dist loadgroup $(ARGS)
+	@$(RUN) ruff check . && .venv/bin/python tools/quick_tests.py -n $(WORKERS) --dist loadfile $(ARGS)
 
 # A copy: what you write must not make the exercises of the course differ from their source.
 # tools/jupyter has no question about news asked, which JupyterLab would show over the feedback.

@@ -25,13 +25,6 @@ def pytest_configure(config):
     demanded()  # a misspelt ATTN_COURSE_REQUIRE stops the run at once
 
 
-def pytest_collection_modifyitems(items):
-    """Let one worker run a file, whose fixtures are dear, unless a test has a group of its own."""
-    for item in items:
-        if not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(item.location[0]))
-
-
 def pytest_terminal_summary(terminalreporter):
     for line in [*done_without(), *what_changed.sentences()]:
         terminalreporter.write_line(line, yellow=True)

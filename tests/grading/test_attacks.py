@@ -80,8 +80,7 @@ def test_there_are_many_attacks_and_each_has_a_name_of_its_own():
 @pytest.mark.parametrize(
     ("letter", "name"),
     [
-        # A rung is a group of its own, so that two workers share them.
-        pytest.param(letter, name, marks=pytest.mark.xdist_group(f"attacks on rung {letter}"))
+        (letter, name)
         for letter in SANDBOXES
         for name in ATTACKS
         if letter in DEMANDED or (name in CHANGED and name not in SAME_ON_EVERY_RUNG)

@@ -31,6 +31,8 @@ def softmax_per_source(features, edges):
 def without_loops(rng):
     yield Case(readable(rng, 4, 2), some_edges(rng, 4, 4))
     yield Case(readable(rng, 7, 3), some_edges(rng, 7, 13))
+    # One node asks and is never looked at, one asks and is, one is only looked at, one does neither.
+    yield Case(readable(rng, 4, 2), rng.permutation(4)[np.array([[0, 0, 1], [1, 2, 2]])])
 
 
 @softmax_per_source.cases(points=1, label=_("some nodes look at themselves already"))
