@@ -130,7 +130,7 @@ def with_reference(reference_of):
     """Return attention in blocks that measures each block from `reference_of(scores)`."""
 
     def blockwise(queries, keys, values, mask, block):
-        m, total, o = np.zeros((len(queries), 1)), 0.0, np.zeros((len(queries), values.shape[1]))
+        m, total, o = -np.inf, 0.0, np.zeros((len(queries), values.shape[1]))
         for start in range(0, len(keys), block):
             here = slice(start, start + block)
             if not mask[here].any():
@@ -150,7 +150,6 @@ def with_reference(reference_of):
     "reference_of",
     [
         lambda e: e.max(axis=1, keepdims=True),  # the block's own maximum, which may fall
-        lambda e: np.full((len(e), 1), e.max()),  # one for all queries
         lambda e: e.max(axis=1, keepdims=True) + 5,  # a little above
     ],
 )

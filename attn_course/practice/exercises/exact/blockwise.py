@@ -64,8 +64,9 @@ def high_scores(rng):
     yield _high_case(rng, 3, 46 + rng.permutation(8), _padded(8, 4), 3)
     # Only padding scores near 1000: measured from there, every other exponential vanishes.
     yield _high_case(rng, 2, np.array([0, 0, 50, 0]), _padded(4, 2), 2)
-    # One query scores near 1000 and the other near -1000: each has a maximum of its own.
-    yield _high_case(rng, 2, np.array([50, 50, 50]), all_of(3), 2, first=np.array([40, -40]))
+    # Each query has a maximum of its own: near 1000 and near 0, and where all are near -1000.
+    yield _high_case(rng, 2, 48 + rng.permutation(3), all_of(3), 2, first=np.array([40, 0]))
+    yield _high_case(rng, 2, 48 + rng.permutation(3), all_of(3), 2, first=-40)
 
 
 def _high_case(rng, q, heights, mask, block, first=40):
