@@ -24,8 +24,8 @@ from attn_course.practice import exercises
 
 LEAST_SHARED = 30
 LEAST_SHARE = 0.5
-# Who is mostly right has little code of their own, all of which a copy has as well. In one chapter
-# two learners may come to that by the same slip, in several they do not.
+# A learner who is mostly right has little code of their own, and a copy has all of it. In one
+# chapter two learners may get there by the same slip; in several they do not.
 FEW_SHARED, NEARLY_ALL, SEVERAL = 15, 0.85, 2
 _FEW, _MANY = 4, 10  # the bounds of `commonest`
 
