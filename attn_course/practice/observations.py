@@ -1,7 +1,7 @@
 """What can be seen in a wrong answer without knowing the mistake: facts, not causes.
 
 The known mistakes of an exercise come first (`judging`). Where none of them fits, an observation
-may still help: "Your answer does not depend on `mask`", "Your answer is the right one with
+may still help: "Your answer does not depend on `mask`", "{subject} is the right one with
 `queries` and `keys` exchanged", "… is the right one times 2". Each is said only if it is true on
 **every** case that brought a value, so it is true whenever it is said.
 """
@@ -9,6 +9,7 @@ may still help: "Your answer does not depend on `mask`", "Your answer is the rig
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from attn_course.inside.wire import Plain
 from attn_course.practice.compare import as_array, difference, same
 from attn_course.practice.definition import Case
 from attn_course.practice.results import Failure
+from attn_course.practice.simpler_inputs import is_mask, right_as_long_as
 from attn_course.translate import _
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 Ask = Callable[[Case], "Outcome"]  # calls the submission once more
 _MOST_SAID = 2
+_FEWEST_LINES = 3  # that must show the same, so that it is not by chance
 _RTOL, _ATOL = 1e-4, 1e-6
 
 
@@ -40,7 +43,12 @@ class Seen:
     arguments: dict[str, Plain]
     got: np.ndarray
     wanted: np.ndarray
-    subject: str = ""  # what sentences are about: "Your answer", "Part 2 of your answer"
+    place: tuple[str | int, ...] = ()  # the way to that part: keys of dicts, places in tuples
+
+    @property
+    def subject(self) -> str:
+        """What sentences are about: "Your answer", "Part 2 of your answer"."""
+        return _subject(self.place)
 
     @property
     def is_right(self) -> bool:
@@ -67,9 +75,14 @@ def observe(
             return tuple(cut[:_MOST_SAID])
     seen = _seen(exercise, drawn, got)
     said: list[str] = []
-    if seen and not all(one.is_right for one in seen):
-        with np.errstate(all="ignore"):
+    differs = bool(seen) and not all(one.is_right for one in seen)
+    with np.errstate(all="ignore"):
+        if differs:
             said += _said(exercise, drawn, got, seen, ask)
+        if exercise.kind == "function" and ask is not None and not said:
+            said += right_as_long_as(exercise, drawn, got, ask)
+        if differs:
+            said += _only_one_part(drawn, got, seen)
     said += _only_batches(drawn, got, shown)
     said += _only_one_group(drawn, got)
     return tuple(dict.fromkeys(said))[:_MOST_SAID]
@@ -85,19 +98,29 @@ def _said(
     """Yield what is true, the most informative first."""
     yield from _unchanged(seen)
     if exercise.kind == "function":
-        yield from _answers_to_another_question(exercise, got, drawn, _changes)
+        yield from _answers_to_another_question(exercise, got, drawn, _changes, seen[0])
         if ask is not None:
             yield from _unused_arguments(exercise, drawn, got, ask)
     # What one of these finds, another would only say in another way.
     forms = (
         list(look(seen))
-        for look in (_transposed, _factor, _offset, _function_of_it, _shifted, _in_other_places)
+        for look in (
+            _transposed,
+            _factor,
+            _offset,
+            _function_of_it,
+            _shifted,
+            _in_proportion,
+            _off_by_one_number_per_row,
+            _in_other_places,
+        )
     )
     form = next((found for found in forms if found), [])
     yield from form
     if exercise.kind == "function" and not form:  # a factor of the answer itself says more
-        yield from _answers_to_another_question(exercise, got, drawn, _scales)
-    for look in (_sums, _only_somewhere, _only_at_the_edge):
+        yield from _answers_to_another_question(exercise, got, drawn, _scales, seen[0])
+    looks = (_sums, _only_somewhere, _only_one_sign, _only_at_the_edge, _right_at_the_beginning)
+    for look in looks:
         yield from look(seen)
 
 
@@ -116,7 +139,7 @@ def _seen(exercise: "Exercise", drawn: "Drawn", got: "dict[Case, Outcome]") -> l
         right = as_array(_part(drawn.wanted(case).value, place))
         if mine is None or right is None:
             return []
-        seen.append(Seen(case, exercise.named_arguments(case), mine, right, _subject(place)))
+        seen.append(Seen(case, exercise.named_arguments(case), mine, right, place))
     return seen
 
 
@@ -170,95 +193,124 @@ def _part(value: Plain, path: tuple[str | int, ...]) -> Plain:
 
 
 Change = Callable[[dict[str, Plain]], dict[str, Plain] | None]
-Changes = Callable[[dict[str, Plain]], Iterator[tuple[str, Change]]]  # of arguments, in words
+# Of the arguments, in words; the string is about the subject, such as "Part 2 of your answer".
+Changes = Callable[[dict[str, Plain], str], Iterator[tuple[str, Change]]]
 
 
 def _answers_to_another_question(
-    exercise: "Exercise", got: "dict[Case, Outcome]", drawn: "Drawn", changes: Changes
+    exercise: "Exercise",
+    got: "dict[Case, Outcome]",
+    drawn: "Drawn",
+    changes: Changes,
+    part: Seen,
 ) -> Iterator[str]:
     """Yield changes of the inputs for which the answer would be right, on all cases.
 
-    Where the answer raises, the reference must refuse the changed inputs as well: two matrices
-    that are exchanged may fit only where they have the same shape.
+    If that is true of no change, the part that differs is looked at alone. Where the answer raises,
+    the reference must refuse the changed inputs as well: two matrices that are exchanged may fit
+    only where they have the same shape.
     """
     cases = [case for case in drawn.cases if case in got]
     answered = [case for case in cases if got[case].raised is None]
     if all(_is_right(case, drawn, got) for case in answered):
         return
     raised = [case for case in cases if got[case].raised is not None]
-    for sentence, change in changes(exercise.named_arguments(cases[0])):
-        # The first case that does not fit ends it: a call of the reference may take long.
-        fits = all(_is_right_for(change, exercise, case, got) for case in answered) and all(
-            _reference(exercise, case, change) is None for case in raised
-        )
-        if fits:  # some case is wrong, so this is not the question that was asked
-            yield sentence
-            return
+    for place in dict.fromkeys(((), part.place)):
+        for sentence, change in changes(exercise.named_arguments(cases[0]), _subject(place)):
+            # The first case that does not fit ends it: a call of the reference may take long.
+            fits = all(
+                _is_right_for(change, exercise, case, got[case], place) for case in answered
+            ) and all(_reference(exercise, case, change) is None for case in raised)
+            if fits:  # some case is wrong, so this is not the question that was asked
+                yield sentence
+                return
 
 
 def _is_right_for(
-    change: Change, exercise: "Exercise", case: Case, got: "dict[Case, Outcome]"
+    change: Change,
+    exercise: "Exercise",
+    case: Case,
+    outcome: "Outcome",
+    place: tuple[str | int, ...],
 ) -> bool:
     asked = _reference(exercise, case, change)
-    return asked is not None and same(got[case].value, asked[0])
+    return asked is not None and same(_part(outcome.value, place), _part(asked[0], place))
 
 
-def _changes(arguments: dict[str, Plain]) -> Iterator[tuple[str, Change]]:
+def _changes(arguments: dict[str, Plain], subject: str) -> Iterator[tuple[str, Change]]:
     for name, value in arguments.items():
         if isinstance(value, bool):
             yield (
-                _("Your answer is the right one for `{name}` turned round.").format(name=name),
+                _("{subject} is the right one for `{name}` turned round.").format(
+                    subject=subject, name=name
+                ),
                 (_changed(name, lambda x: not x)),
             )
         elif isinstance(value, int | float):
-            yield from _of_a_number(name)
-        elif _is_mask(value):
-            sentence = _("Your answer is the right one for `{name}` inverted.")
-            yield sentence.format(name=name), _changed(name, np.logical_not)
-            sentence = _("Your answer is the right one for a `{name}` that is True everywhere.")
-            yield sentence.format(name=name), _changed(name, np.ones_like)
+            yield from _of_a_number(name, subject)
+        elif is_mask(value):
+            sentence = _("{subject} is the right one for `{name}` inverted.")
+            yield sentence.format(subject=subject, name=name), _changed(name, np.logical_not)
+            sentence = _("{subject} is the right one for a `{name}` that is True everywhere.")
+            yield sentence.format(subject=subject, name=name), _changed(name, np.ones_like)
         elif isinstance(value, np.ndarray) and value.dtype.kind == "f":
-            sentence = _("Your answer is the right one for `{name}` = 0.")
-            yield sentence.format(name=name), _changed(name, np.zeros_like)
-            sentence = _("Your answer is the right one for -`{name}`.")
-            yield sentence.format(name=name), _changed(name, np.negative)
+            sentence = _("{subject} is the right one for `{name}` = 0.")
+            yield sentence.format(subject=subject, name=name), _changed(name, np.zeros_like)
+            sentence = _("{subject} is the right one for -`{name}`.")
+            yield sentence.format(subject=subject, name=name), _changed(name, np.negative)
             if value.ndim > 1:
-                sentence = _("Your answer is the right one for `{name}` transposed.")
-                yield sentence.format(name=name), _changed(name, _transpose)
+                sentence = _("{subject} is the right one for `{name}` transposed.")
+                yield sentence.format(subject=subject, name=name), _changed(name, _transpose)
+        elif isinstance(value, np.ndarray) and value.dtype.kind == "i":
+            yield from _of_whole_numbers(name, value, subject)
     for one, other in combinations(arguments, 2):
         if type(arguments[one]) is type(arguments[other]):
-            sentence = _("Your answer is the right one with `{one}` and `{other}` exchanged.")
-            yield sentence.format(one=one, other=other), _exchanged(one, other)
+            sentence = _("{subject} is the right one with `{one}` and `{other}` exchanged.")
+            yield sentence.format(subject=subject, one=one, other=other), _exchanged(one, other)
 
 
-def _of_a_number(name: str) -> Iterator[tuple[str, Change]]:
+def _of_whole_numbers(name: str, value: np.ndarray, subject: str) -> Iterator[tuple[str, Change]]:
+    """Yield positions or edges counted from elsewhere, or with two rows or columns exchanged."""
+    sentence = _("{subject} is the right one for `{name}` + 1.")
+    yield sentence.format(subject=subject, name=name), _changed(name, lambda x: x + 1)
+    sentence = _("{subject} is the right one for `{name}` - 1.")
+    yield sentence.format(subject=subject, name=name), _changed(name, lambda x: x - 1)
+    for axis, length in enumerate(value.shape):
+        if length == 2 and value.ndim > 1:
+            sentence = _("{subject} is the right one with `{one}` and `{other}` exchanged.")
+            one, other = (f"{name}[{':, ' * axis}{place}]" for place in (0, 1))
+            words = sentence.format(subject=subject, one=one, other=other)
+            yield words, _changed(name, partial(np.flip, axis=axis))
+
+
+def _of_a_number(name: str, subject: str) -> Iterator[tuple[str, Change]]:
     turned: tuple[tuple[str, Callable[[Any], Any]], ...] = (
-        (_("Your answer is the right one for 1 / `{name}`."), lambda x: 1 / x if x else None),
-        (_("Your answer is the right one for -`{name}`."), lambda x: -x),
-        (_("Your answer is the right one for `{name}` = 0."), lambda x: type(x)(0)),
-        (_("Your answer is the right one for `{name}` = 1."), lambda x: type(x)(1)),
-        (_("Your answer is the right one for the square of `{name}`."), lambda x: x * x),
-        (_("Your answer is the right one for the root of `{name}`."), _root),
-        (_("Your answer is the right one for half of `{name}`."), lambda x: x / 2),
-        (_("Your answer is the right one for twice `{name}`."), lambda x: 2 * x),
-        (_("Your answer is the right one for `{name}` - 1."), lambda x: x - 1),
-        (_("Your answer is the right one for `{name}` + 1."), lambda x: x + 1),
+        (_("{subject} is the right one for 1 / `{name}`."), lambda x: 1 / x if x else None),
+        (_("{subject} is the right one for -`{name}`."), lambda x: -x),
+        (_("{subject} is the right one for `{name}` = 0."), lambda x: type(x)(0)),
+        (_("{subject} is the right one for `{name}` = 1."), lambda x: type(x)(1)),
+        (_("{subject} is the right one for the square of `{name}`."), lambda x: x * x),
+        (_("{subject} is the right one for the root of `{name}`."), _root),
+        (_("{subject} is the right one for half of `{name}`."), lambda x: x / 2),
+        (_("{subject} is the right one for twice `{name}`."), lambda x: 2 * x),
+        (_("{subject} is the right one for `{name}` - 1."), lambda x: x - 1),
+        (_("{subject} is the right one for `{name}` + 1."), lambda x: x + 1),
     )
     for sentence, turn in turned:
-        yield sentence.format(name=name), _changed(name, turn)
+        yield sentence.format(subject=subject, name=name), _changed(name, turn)
 
 
-def _scales(arguments: dict[str, Plain]) -> Iterator[tuple[str, Change]]:
+def _scales(arguments: dict[str, Plain], subject: str) -> Iterator[tuple[str, Change]]:
     """Yield arrays scaled by the root of one of their sizes, as scaled scores are."""
     for name, value in arguments.items():
         if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
             continue
         for axis in range(-1, -1 - min(value.ndim, 2), -1):
             size = f"{name}.shape[{axis}]"
-            sentence = _("Your answer is the right one for `{name}` / √({size}).")
-            yield sentence.format(name=name, size=size), _scaled(name, axis, -0.5)
-            sentence = _("Your answer is the right one for `{name}` times √({size}).")
-            yield sentence.format(name=name, size=size), _scaled(name, axis, 0.5)
+            sentence = _("{subject} is the right one for `{name}` / √({size}).")
+            yield sentence.format(subject=subject, name=name, size=size), _scaled(name, axis, -0.5)
+            sentence = _("{subject} is the right one for `{name}` times √({size}).")
+            yield sentence.format(subject=subject, name=name, size=size), _scaled(name, axis, 0.5)
 
 
 def _scaled(name: str, axis: int, power: float) -> Change:
@@ -302,10 +354,6 @@ def _reference(exercise: "Exercise", case: Case, change: Change) -> tuple[Plain]
         "call", {"name": exercise.name, "args": tuple(values), "kwargs": others}
     )
     return (answer["value"],) if "value" in answer else None
-
-
-def _is_mask(value: Plain) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype == bool
 
 
 # --- an argument that is not used -------------------------------------------------------------
@@ -352,7 +400,7 @@ def _with_another(case: Case, place: int, rng: np.random.Generator) -> Case | No
         return None
     if isinstance(value, int | float):
         other = type(value)(value + 1)
-    elif _is_mask(value):
+    elif is_mask(value):
         other = ~value
     elif isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.size:
         other = value + rng.uniform(0.5, 1.5, value.shape)
@@ -487,7 +535,7 @@ def _only_somewhere(seen: list[Seen]) -> Iterator[str]:
     if any(one.got.shape != one.wanted.shape for one in wrong):
         return
     for name, value in seen[0].arguments.items():
-        if not _is_mask(value):
+        if not is_mask(value):
             continue
         hidden, empty = True, True
         for one in wrong:
@@ -510,6 +558,32 @@ def _fitting(mask: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
         return np.broadcast_to(mask, shape)
     except ValueError:
         return None
+
+
+def _only_one_sign(seen: list[Seen]) -> Iterator[str]:
+    """Yield that only where the answer, or an input, has one sign numbers are wrong."""
+    wrong = [one for one in seen if not one.is_right]
+    if len(wrong) < 2 or any(one.got.shape != one.wanted.shape for one in wrong):
+        return
+    differs = [~np.isclose(one.got, one.wanted, _RTOL, _ATOL, equal_nan=True) for one in wrong]
+    columns = {_("the right answer"): [one.wanted for one in wrong]}
+    for name in wrong[0].arguments:
+        columns[f"`{name}`"] = [np.asarray(one.arguments[name]) for one in wrong]
+    for words, numbers in columns.items():
+        if any(
+            one.shape != mine.shape or one.dtype.kind != "f"
+            for one, mine in zip(numbers, differs, strict=True)
+        ):
+            continue
+        signs = np.concatenate([np.sign(one).ravel() for one in numbers])
+        off = np.concatenate([mine.ravel() for mine in differs])
+        for sign, which in ((-1, _("negative")), (1, _("positive"))):
+            of_this, of_the_other = signs == sign, signs == -sign
+            # Both signs must occur often enough that it is not by chance.
+            if off[of_this].any() and not off[~of_this].any() and of_the_other.sum() >= 3:
+                sentence = _("{subject} is wrong only where {numbers} is {which}.")
+                yield sentence.format(subject=seen[0].subject, numbers=words, which=which)
+                return
 
 
 def _only_at_the_edge(seen: list[Seen]) -> Iterator[str]:
@@ -626,6 +700,82 @@ def _shifted(seen: list[Seen]) -> Iterator[str]:
                 yield sentence.format(subject=seen[0].subject, axis=axis)
 
 
+def _in_proportion(seen: list[Seen]) -> Iterator[str]:
+    """Yield that every row has the right proportions: it is scaled by a number of its own."""
+    for axis, words in ((-1, _("row")), (-2, _("column"))):
+        factors = _per_line(seen, axis, _scaled_by)
+        if factors:
+            sentence = _(
+                "In each {line} your numbers are in the right proportion to each other, but the "
+                "whole {line} is multiplied by a number of its own, such as {factor:.4g}: look at "
+                "what it is divided by."
+            )
+            yield sentence.format(line=words, factor=factors[0])
+            return
+
+
+def _off_by_one_number_per_row(seen: list[Seen]) -> Iterator[str]:
+    """Yield that all numbers of a row are too large by the same amount."""
+    for axis, words in ((-1, _("row")), (-2, _("column"))):
+        amounts = _per_line(seen, axis, _moved_by)
+        if amounts:
+            sentence = _(
+                "In each {line} all your numbers are off by the same amount, such as {amount:.4g}."
+            )
+            yield sentence.format(line=words, amount=amounts[0])
+            return
+
+
+Fit = Callable[[np.ndarray, np.ndarray, int], tuple[np.ndarray, np.ndarray]]
+
+
+def _scaled_by(got: np.ndarray, wanted: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return for each line the factor that fits best, and the line as that factor has it."""
+    total = np.sum(wanted * wanted, axis=axis, keepdims=True)
+    factor = np.sum(got * wanted, axis=axis, keepdims=True) / np.where(total > 0, total, 1)
+    return factor, factor * wanted
+
+
+def _moved_by(got: np.ndarray, wanted: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return for each line the amount that fits best, and the line as that amount has it."""
+    amount = np.mean(got - wanted, axis=axis, keepdims=True)
+    return amount, wanted + amount
+
+
+def _per_line(seen: list[Seen], axis: int, fit: Fit) -> list[float]:
+    """Return the numbers that explain the wrong lines; none where they do not explain all.
+
+    A line with fewer than two numbers other than 0 is explained by anything, so it does not count.
+    """
+    numbers: list[float] = []
+    for one in seen:
+        if one.is_right:
+            continue
+        if one.got.shape != one.wanted.shape or one.wanted.ndim < -axis or not one.wanted.size:
+            return []
+        got, wanted = one.got.astype(float), one.wanted.astype(float)
+        number, explained = fit(got, wanted, axis)
+        if not np.isfinite(got).all() or not np.allclose(got, explained, _RTOL, _ATOL):
+            return []
+        is_wrong = ~np.isclose(got, wanted, _RTOL, _ATOL).all(axis=axis, keepdims=True)
+        tells = np.count_nonzero(wanted, axis=axis, keepdims=True) > 1
+        numbers += number[is_wrong & tells].tolist()
+    return numbers if len(numbers) >= _FEWEST_LINES and all(np.abs(numbers) > _ATOL) else []
+
+
+def _right_at_the_beginning(seen: list[Seen]) -> Iterator[str]:
+    """Yield that the first row is right in every case that fails, and a later one wrong."""
+    wrong = [one for one in seen if not one.is_right]
+    if len(wrong) < 2 or any(
+        one.got.shape != one.wanted.shape or one.wanted.ndim < 2 or one.wanted.shape[-2] < 2
+        for one in wrong
+    ):
+        return
+    if all(same(one.got[..., 0, :], one.wanted[..., 0, :]) for one in wrong):
+        sentence = _("{subject} is right in its first row and wrong in a later one, in every case.")
+        yield sentence.format(subject=seen[0].subject)
+
+
 def _in_other_places(seen: list[Seen]) -> Iterator[str]:
     """Yield that only the places of the numbers are wrong, and what a reshape does to them."""
     wrong = [one for one in seen if not one.is_right]
@@ -647,6 +797,21 @@ def _in_other_places(seen: list[Seen]) -> Iterator[str]:
 
 
 # --- which cases go wrong ---------------------------------------------------------------------
+
+
+def _only_one_part(drawn: "Drawn", got: "dict[Case, Outcome]", seen: list[Seen]) -> Iterator[str]:
+    """Yield the one part of an answer that is wrong, where all the others are right."""
+    if len(seen[0].place) != 1 or not isinstance(seen[0].place[0], int):
+        return
+    number = seen[0].place[0]
+    pairs = ((got[one.case].value, drawn.wanted(one.case).value) for one in seen)
+    if all(same(_others(mine, number), _others(right, number)) for mine, right in pairs):
+        sentence = _("Only part {number} of your answer is wrong; the rest is right.")
+        yield sentence.format(number=number + 1)
+
+
+def _others(parts: Any, number: Any) -> tuple[Plain, ...]:
+    return (*parts[:number], *parts[number + 1 :])
 
 
 def _only_batches(

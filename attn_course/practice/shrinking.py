@@ -45,7 +45,7 @@ def shrunk(case: Case, failure: Failure, fails: Fails) -> Failure:
 
 def count(case: Case) -> int:
     """Return how many numbers a case has."""
-    return sum(math.prod(value.shape) for value in _arrays(case))
+    return sum(math.prod(value.shape) for value in arrays_of(case))
 
 
 def _alike(one: Failure, other: Failure) -> bool:
@@ -82,13 +82,14 @@ def _largest(failure: Failure) -> float:
     return float(np.max(apart[np.isfinite(apart)], initial=0.0))
 
 
-def _arrays(case: Case) -> list[Any]:
+def arrays_of(case: Case) -> list[Any]:
+    """Return the arguments of a case that are arrays."""
     return [value for value in case.args if hasattr(value, "shape")]
 
 
 def _smaller(case: Case) -> Iterator[Case]:
     """Yield cases with one batch axis less, or one size made smaller: the boldest first."""
-    arrays = _arrays(case)
+    arrays = arrays_of(case)
     most = max((value.ndim for value in arrays), default=0)
     if most > 2:
         without = _without_first_axis(case, most)
@@ -108,7 +109,7 @@ def _smaller(case: Case) -> Iterator[Case]:
 
 def _without_first_axis(case: Case, most: int) -> Case | None:
     """Return the first element of a batch: of every argument that has its axis."""
-    lengths = {v.shape[0] for v in _arrays(case) if v.ndim == most}
+    lengths = {v.shape[0] for v in arrays_of(case) if v.ndim == most}
     if len(lengths) != 1:
         return None
     (length,) = lengths

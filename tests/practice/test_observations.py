@@ -221,8 +221,87 @@ def test_only_batches_and_the_only_group_that_fails_are_told():
 def test_the_part_of_an_answer_is_named():
     rng = np.random.default_rng(0)
     exercise = exercise_of(lambda x: (x.sum(), x + 1), [Case(rng.normal(size=n)) for n in (3, 5)])
-    (sentence,) = said(exercise, lambda x: (x.sum(), 2 * x + 2))
-    assert sentence == "Part 2 of your answer is the right one times 2, in every case."
+    assert said(exercise, lambda x: (x.sum(), 2 * x + 2)) == (
+        "Part 2 of your answer is the right one times 2, in every case.",
+        "Only part 2 of your answer is wrong; the rest is right.",
+    )
+    assert "Only part" not in " ".join(said(exercise, lambda x: (x.sum() + 1, x + 2)))
+
+
+def test_a_part_may_be_the_right_one_for_another_input():
+    rng = np.random.default_rng(0)
+    cases = [Case(rng.normal(size=n), rng.normal(size=n)) for n in (3, 5)]
+    exercise = exercise_of(lambda x, state: (x * x + state, x + state), cases)
+    first, second = said(exercise, lambda x, state: (x * x, x + state))
+    assert first == "Part 1 of your answer is the right one for `state` = 0."
+    assert second == "Only part 1 of your answer is wrong; the rest is right."
+
+
+def test_two_rows_of_whole_numbers_may_be_exchanged():
+    rng = np.random.default_rng(0)
+    cases = [Case(rng.integers(0, 9, size=(2, n))) for n in (3, 5)]
+    exercise = exercise_of(lambda edges: edges[0] - 2.0 * edges[1], cases)
+    (sentence,) = said(exercise, lambda edges: edges[1] - 2.0 * edges[0])
+    assert sentence == ("Your answer is the right one with `edges[0]` and `edges[1]` exchanged.")
+    counted_from_1 = said(exercise, lambda edges: (edges[0] + 1) - 2.0 * (edges[1] + 1))
+    assert counted_from_1[0] == "Your answer is the right one for `edges` + 1."
+
+
+def shares(scores):
+    exponentials = np.exp(scores)
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+SHARES = exercise_of(
+    shares, [Case(np.random.default_rng(n).normal(size=(n, n + 2))) for n in (2, 3, 5)]
+)
+
+
+def test_rows_in_the_right_proportion_are_told():
+    (sentence, *_) = said(SHARES, np.exp)
+    assert "the right answer is the share along axis -1 of yours" in sentence
+    off_by_one = exercise_of(
+        lambda x: np.exp(x) / (1 + np.exp(x).sum(axis=-1, keepdims=True)),
+        [Case(np.random.default_rng(n).normal(size=(n, n + 2))) for n in (2, 3, 5)],
+    )
+    off_by_three = lambda x: np.exp(x) / (3 + np.exp(x).sum(axis=-1, keepdims=True))  # noqa: E731
+    (sentence, *_) = said(off_by_one, off_by_three)
+    assert sentence.startswith("In each row your numbers are in the right proportion")
+    (sentence, *_) = said(off_by_one, lambda x: off_by_one.reference(x) * x[:1])
+    assert sentence.startswith("In each column your numbers are in the right proportion")
+    several = said(SHARES, lambda x: shares(x) ** 1.1)
+    assert "proportion" not in " ".join(several)
+
+
+def test_rows_that_are_off_by_one_amount_each_are_told():
+    exercise = exercise_of(
+        lambda x: x * 2, [Case(np.random.default_rng(n).normal(size=(n, n + 2))) for n in (2, 3, 5)]
+    )
+    (sentence, *_) = said(exercise, lambda x: x * 2 - x.max(axis=-1, keepdims=True))
+    assert sentence.startswith("In each row all your numbers are off by the same amount")
+
+
+def test_numbers_of_one_sign_that_alone_are_wrong_are_told():
+    cases = [Case(np.random.default_rng(n).normal(size=(n, n + 2))) for n in (2, 3, 5)]
+    leaky = exercise_of(lambda x: np.where(x > 0, x, 0.2 * x), cases)
+    (sentence, *_) = said(leaky, lambda x: np.where(x > 0, x, 0.01 * x))
+    assert sentence == "Your answer is wrong only where the right answer is negative."
+    shifted = exercise_of(lambda x: np.where(x > 0, x, np.expm1(x)) + 1, cases)
+    (sentence, *_) = said(shifted, lambda x: np.maximum(x, 0) + 1)
+    assert sentence == "Your answer is wrong only where `x` is negative."
+    assert "only where" not in " ".join(said(leaky, np.sin))
+
+
+def test_an_answer_that_is_right_in_its_first_row_is_told():
+    exercise = exercise_of(
+        lambda x: np.cumsum(x, axis=-2),
+        [Case(np.random.default_rng(n).normal(size=(n + 1, n + 2))) for n in (2, 3, 5)],
+    )
+    (sentence, *_) = said(exercise, lambda x: np.cumprod(x, axis=-2))
+    assert sentence == (
+        "Your answer is right in its first row and wrong in a later one, in every case."
+    )
+    assert "first row" not in " ".join(said(exercise, lambda x: np.cumsum(x[::-1], axis=-2) ** 3))
 
 
 class Scale(torch.nn.Module):
