@@ -119,7 +119,14 @@ def _said(
     yield from form
     if exercise.kind == "function" and not form:  # a factor of the answer itself says more
         yield from _answers_to_another_question(exercise, got, drawn, _scales, seen[0])
-    looks = (_sums, _only_somewhere, _only_one_sign, _only_at_the_edge, _right_at_the_beginning)
+    looks = (
+        _too_many_or_too_few,
+        _sums,
+        _only_somewhere,
+        _only_one_sign,
+        _only_at_the_edge,
+        _right_at_the_beginning,
+    )
     for look in looks:
         yield from look(seen)
 
@@ -560,6 +567,22 @@ def _fitting(mask: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
         return None
 
 
+def _too_many_or_too_few(seen: list[Seen]) -> Iterator[str]:
+    """Yield of an answer of True and False whether only the one or only the other is wrong."""
+    wrong = [one for one in seen if not one.is_right]
+    if len(wrong) < 2 or any(
+        one.got.shape != one.wanted.shape or one.got.dtype != bool or one.wanted.dtype != bool
+        for one in wrong
+    ):
+        return
+    too_many = any((one.got & ~one.wanted).any() for one in wrong)
+    too_few = any((one.wanted & ~one.got).any() for one in wrong)
+    if too_few and not too_many:
+        yield _("Every True of your answer is right, but some are missing.")
+    elif too_many and not too_few:
+        yield _("No True is missing in your answer, but there are too many.")
+
+
 def _only_one_sign(seen: list[Seen]) -> Iterator[str]:
     """Yield that only where the answer, or an input, has one sign numbers are wrong."""
     wrong = [one for one in seen if not one.is_right]
@@ -772,7 +795,9 @@ def _right_at_the_beginning(seen: list[Seen]) -> Iterator[str]:
     ):
         return
     if all(same(one.got[..., 0, :], one.wanted[..., 0, :]) for one in wrong):
-        sentence = _("{subject} is right in its first row and wrong in a later one, in every case.")
+        sentence = _(
+            "{subject} is right in its first row, in every case; only later rows go wrong."
+        )
         yield sentence.format(subject=seen[0].subject)
 
 
@@ -806,7 +831,7 @@ def _only_one_part(drawn: "Drawn", got: "dict[Case, Outcome]", seen: list[Seen])
     number = seen[0].place[0]
     pairs = ((got[one.case].value, drawn.wanted(one.case).value) for one in seen)
     if all(same(_others(mine, number), _others(right, number)) for mine, right in pairs):
-        sentence = _("Only part {number} of your answer is wrong; the rest is right.")
+        sentence = _("Only part {number} of your answer is wrong; the others are right.")
         yield sentence.format(number=number + 1)
 
 

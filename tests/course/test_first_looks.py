@@ -16,9 +16,9 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # a stranger's answer may div
 
 ROOT = Path(__file__).parents[2]
 EXERCISES = {one.id: one for chapter in chapters().values() for one in chapter.exercises.values()}
-FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH = ALL = [
-    looks_by_exercise(ROOT, Path("tests", f"{name}_look"))
-    for name in ("first", "second", "third", "fourth", "fifth", "sixth")
+NAMES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH = ALL = [
+    looks_by_exercise(ROOT, Path("tests", f"{name}_look")) for name in NAMES
 ]
 
 
@@ -34,7 +34,17 @@ def test_every_exercise_has_ten_mistakes_and_three_right_answers_of_a_first_look
 
 
 @pytest.mark.parametrize(
-    ("found", "least"), [(SECOND, 45), (THIRD, 13), (FOURTH, 6), (FIFTH, 6), (SIXTH, 6)]
+    ("found", "least"),
+    [
+        (SECOND, 45),
+        (THIRD, 13),
+        (FOURTH, 6),
+        (FIFTH, 6),
+        (SIXTH, 6),
+        (SEVENTH, 8),
+        (EIGHTH, 8),
+        (NINTH, 6),
+    ],
 )
 def test_a_part_of_the_exercises_has_a_later_look(found, least):
     assert set(found) <= set(EXERCISES)
@@ -87,6 +97,9 @@ def test_the_rate_is_told_for_each_exercise_and_for_all():
         (FOURTH, 30, 25, 0, 0),
         (FIFTH, 30, 26, 0, 0),
         (SIXTH, 30, 22, 0, 1),
+        (SEVENTH, 40, 33, 0, 1),
+        (EIGHTH, 40, 34, 0, 3),
+        (NINTH, 30, 25, 0, 0),
     ],
 )
 def test_what_readme_says_of_the_later_looks_is_so(looks, wrong, helpful, unhelpful, untrue):

@@ -223,7 +223,7 @@ def test_the_part_of_an_answer_is_named():
     exercise = exercise_of(lambda x: (x.sum(), x + 1), [Case(rng.normal(size=n)) for n in (3, 5)])
     assert said(exercise, lambda x: (x.sum(), 2 * x + 2)) == (
         "Part 2 of your answer is the right one times 2, in every case.",
-        "Only part 2 of your answer is wrong; the rest is right.",
+        "Only part 2 of your answer is wrong; the others are right.",
     )
     assert "Only part" not in " ".join(said(exercise, lambda x: (x.sum() + 1, x + 2)))
 
@@ -234,7 +234,7 @@ def test_a_part_may_be_the_right_one_for_another_input():
     exercise = exercise_of(lambda x, state: (x * x + state, x + state), cases)
     first, second = said(exercise, lambda x, state: (x * x, x + state))
     assert first == "Part 1 of your answer is the right one for `state` = 0."
-    assert second == "Only part 1 of your answer is wrong; the rest is right."
+    assert second == "Only part 1 of your answer is wrong; the others are right."
 
 
 def test_two_rows_of_whole_numbers_may_be_exchanged():
@@ -292,6 +292,17 @@ def test_numbers_of_one_sign_that_alone_are_wrong_are_told():
     assert "only where" not in " ".join(said(leaky, np.sin))
 
 
+def test_whether_true_is_missing_or_too_frequent_is_told():
+    cases = [Case(np.arange(n), n - 3) for n in (5, 7, 11)]
+    window = exercise_of(lambda x, width: (x < width) | (x == 3), cases)
+    (sentence, *_) = said(window, lambda x, width: (x < width) ^ (x == 3))
+    assert sentence == "Every True of your answer is right, but some are missing."
+    (sentence, *_) = said(window, lambda x, width: (x < width) | (x == 3) | (x == x[-2]))
+    assert sentence == "No True is missing in your answer, but there are too many."
+    both = said(window, lambda x, width: (x < width - 1) | (x == x[-2]))
+    assert "True" not in " ".join(both)
+
+
 def test_an_answer_that_is_right_in_its_first_row_is_told():
     exercise = exercise_of(
         lambda x: np.cumsum(x, axis=-2),
@@ -299,7 +310,7 @@ def test_an_answer_that_is_right_in_its_first_row_is_told():
     )
     (sentence, *_) = said(exercise, lambda x: np.cumprod(x, axis=-2))
     assert sentence == (
-        "Your answer is right in its first row and wrong in a later one, in every case."
+        "Your answer is right in its first row, in every case; only later rows go wrong."
     )
     assert "first row" not in " ".join(said(exercise, lambda x: np.cumsum(x[::-1], axis=-2) ** 3))
 

@@ -67,6 +67,8 @@ def high_scores(rng):
     # Each query has a maximum of its own: near 1000 and near 0, and where all are near -1000.
     yield _high_case(rng, 2, 48 + rng.permutation(3), all_of(3), 2, first=np.array([40, 0]))
     yield _high_case(rng, 2, 48 + rng.permutation(3), all_of(3), 2, first=-40)
+    # A first block of padding must not leave a maximum behind that is above all scores.
+    yield _high_case(rng, 2, 48 + rng.permutation(4), _padded(4, 0, 1), 2, first=-40)
 
 
 def _high_case(rng, q, heights, mask, block, first=40):

@@ -86,3 +86,15 @@ def in_torch(features, edges):
     may_attend[edges[0], edges[1]] = True
     scores = (features @ features.mT).masked_fill(~may_attend, -torch.inf)
     return torch.softmax(scores, dim=-1) @ features
+
+
+@softmax_per_source.misconception(
+    _(
+        "Pairs without an edge still count in your sums: their score is 0, and its exponential is "
+        "1. Give them the score −inf, or an exponential of 0."
+    )
+)
+def missing_edges_score_0(features, edges):
+    neighbours = np.eye(len(features))
+    neighbours[edges[0], edges[1]] = 1
+    return softmax(features @ features.T * neighbours) @ features
