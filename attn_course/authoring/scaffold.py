@@ -15,11 +15,11 @@ from typing import Any
 
 from attn_course._files import create_file, replace_file
 from attn_course.authoring.edits import Edit, EditProblem, Token, edited, first_line, tokens_of
-from attn_course.authoring.mutants import Mutant, mutants_of
 from attn_course.authoring.release import COMPILED, released_from, source_files
 from attn_course.authoring.source import book_sections, read_chapter
 from attn_course.practice.exercise import Exercise, run_program
 from attn_course.practice.exercises import chapter_from
+from attn_course.practice.mutants import Mutant, mutants_of
 from attn_course.practice.numbers import number_in
 from attn_course.practice.results import Verdict
 from attn_course.practice.terminal import quiet

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from attn_course.authoring.entries import Entry
-from attn_course.authoring.mutants import Mutant, mutants_of
 from attn_course.authoring.release import source_chapter
 from attn_course.authoring.source import SourceChapter, SourceExercise
 from attn_course.practice.exercise import Exercise
+from attn_course.practice.mutants import Mutant, mutants_of
 from attn_course.practice.results import Verdict
 from attn_course.translate import _
 

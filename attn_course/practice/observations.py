@@ -590,7 +590,8 @@ def _only_one_sign(seen: list[Seen]) -> Iterator[str]:
         return
     differs = [~np.isclose(one.got, one.wanted, _RTOL, _ATOL, equal_nan=True) for one in wrong]
     columns = {_("the right answer"): [one.wanted for one in wrong]}
-    for name in wrong[0].arguments:
+    given = set.intersection(*(set(one.arguments) for one in wrong))  # some have a default
+    for name in (name for name in wrong[0].arguments if name in given):
         columns[f"`{name}`"] = [np.asarray(one.arguments[name]) for one in wrong]
     for words, numbers in columns.items():
         if any(

@@ -11,11 +11,11 @@ import pytest
 
 from attn_course.authoring import survivors
 from attn_course.authoring.entries import read_entries
-from attn_course.authoring.mutants import mutants_of
 from attn_course.authoring.selftest import is_good, report
 from attn_course.authoring.source import SourceCell, SourceChapter, SourceExercise
 from attn_course.authoring.survivors import NoMutants, solution_in, solutions_of, try_mutants
 from attn_course.practice.exercise import Case, Chapter
+from attn_course.practice.mutants import mutants_of
 
 # Making mutants
 

@@ -12,13 +12,13 @@ import pytest
 from attn_course.authoring import scaffold
 from attn_course.authoring.edits import edited
 from attn_course.authoring.entries import read_entries
-from attn_course.authoring.mutants import mutants_of
 from attn_course.authoring.release import COMPILED, released_from, source_chapter
 from attn_course.authoring.scaffold import CannotBegin, as_edit, begin, next_steps, unnamed_mutants
 from attn_course.authoring.selftest import examine
 from attn_course.authoring.source import book_sections
 from attn_course.practice import exercises
 from attn_course.practice.exercise import Exercise, run_program
+from attn_course.practice.mutants import mutants_of
 from attn_course.practice.results import Verdict
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from attn_course.authoring import edits, entries, source
-from attn_course.authoring.mutants import mutants_of
 from attn_course.authoring.source import (
     SourceProblems,
     book_sections,
@@ -17,6 +16,7 @@ from attn_course.authoring.source import (
     read_chapter,
 )
 from attn_course.practice.exercise import run_program
+from attn_course.practice.mutants import mutants_of
 
 # ruff: noqa: E501  (the metadata of a cell are on one line)
 

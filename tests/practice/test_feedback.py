@@ -219,8 +219,10 @@ def test_red_begins_with_the_known_mistake():
 
 
 def test_a_guess_is_called_one():
+    wrong = sums_over_the_columns  # from outside, so the source is not all there is
+
     def half_right(scores, scale=1.0):
-        return (row_weights.reference if len(scores) == 1 else sums_over_the_columns)(scores)
+        return (row_weights.reference if len(scores) == 1 else wrong)(scores)
 
     feedback = practice.check("01.row_weights", half_right)
     guess = "Perhaps: Your columns sum to 1; the rows should."

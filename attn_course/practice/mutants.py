@@ -68,11 +68,11 @@ class Mutant:
     change: str
 
 
-_Change = tuple[str, ast.AST]  # the kind of change, and what comes in a node's place
+Change = tuple[str, ast.AST]  # the kind of change, and what comes in a node's place
 
 
 @dataclass
-class _Place:
+class Place:
     """A node in a tree, and where it hangs."""
 
     node: ast.AST
@@ -80,9 +80,10 @@ class _Place:
     field: str
     index: int | None
     statement: ast.stmt
-    above: "_Place | None"
+    above: "Place | None"
 
     def put(self, node: ast.AST) -> None:
+        """Hang another node there."""
         if self.index is None:
             setattr(self.parent, self.field, node)
         else:
@@ -104,10 +105,10 @@ def mutants_of(source: str) -> list[Mutant]:
     tree = ast.parse(source)
     seen = {ast.unparse(tree)}
     found = []
-    for place in list(_places(tree)):
+    for place in list(places(tree)):
         statement = place.statement
         before = _first_line(statement)
-        for kind, changed in _changes(place):
+        for kind, changed in changes(place):
             place.put(changed)
             text = ast.unparse(tree)
             after = _first_line(changed if isinstance(changed, ast.stmt) else statement)
@@ -118,10 +119,10 @@ def mutants_of(source: str) -> list[Mutant]:
     return found
 
 
-def _places(tree: ast.Module) -> Iterator[_Place]:
+def places(tree: ast.Module) -> Iterator[Place]:
     """Yield every node below `tree` with its place, from top to bottom."""
 
-    def below(node: ast.AST, statement: ast.stmt | None, above: _Place | None) -> Iterator[_Place]:
+    def below(node: ast.AST, statement: ast.stmt | None, above: Place | None) -> Iterator[Place]:
         for field, value in ast.iter_fields(node):
             children = enumerate(value) if isinstance(value, list) else [(None, value)]
             for index, child in children:
@@ -129,9 +130,9 @@ def _places(tree: ast.Module) -> Iterator[_Place]:
                     continue
                 own = child if isinstance(child, ast.stmt) else statement
                 assert own is not None  # a module holds statements and nothing else
-                place = _Place(child, node, field, index, own, above)
+                place = Place(child, node, field, index, own, above)
                 yield place
-                if _number(child) is None:  # -1 is one number, and not 1 with something done to it
+                if number_at(child) is None:  # -1 is one number, not 1 with a sign
                     yield from below(child, own, place)
 
     yield from below(tree, None, None)
@@ -143,17 +144,17 @@ def _first_line(statement: ast.stmt) -> str:
     return text.split("\n")[0] if hasattr(statement, "body") else text
 
 
-def _changes(place: _Place) -> Iterator[_Change]:
+def changes(place: Place) -> Iterator[Change]:
     """Yield replacements for the code at a place, each with the kind of change."""
     for kind in _KINDS:
         yield from kind(place)
 
 
-def _other_number(place: _Place) -> Iterator[_Change]:
-    number = _number(place.node)
+def _other_number(place: Place) -> Iterator[Change]:
+    number = number_at(place.node)
     if number is None:
         return
-    if _is_axis(place):
+    if is_axis(place):
         for axis in _OTHER_AXES.get(int(number), ()):
             yield "axis", _constant(axis)
         return
@@ -163,14 +164,14 @@ def _other_number(place: _Place) -> Iterator[_Change]:
             yield "constant", _constant(other)
 
 
-def _other_truth(place: _Place) -> Iterator[_Change]:
+def _other_truth(place: Place) -> Iterator[Change]:
     node = place.node
     guards = isinstance(place.parent, ast.keyword) and place.parent.arg == "strict"  # zip's
     if isinstance(node, ast.Constant) and isinstance(node.value, bool) and not guards:
         yield "true or false", ast.Constant(not node.value)
 
 
-def _other_arithmetic(place: _Place) -> Iterator[_Change]:
+def _other_arithmetic(place: Place) -> Iterator[Change]:
     node = place.node
     if not isinstance(node, ast.BinOp):
         return
@@ -183,26 +184,26 @@ def _other_arithmetic(place: _Place) -> Iterator[_Change]:
     yield "operand left out", node.right
 
 
-def _other_update(place: _Place) -> Iterator[_Change]:
+def _other_update(place: Place) -> Iterator[Change]:
     node = place.node
     other = _OTHER_OPERATOR.get(type(node.op)) if isinstance(node, ast.AugAssign) else None
     if isinstance(node, ast.AugAssign) and other:
         yield "operator", ast.AugAssign(node.target, other(), node.value)
 
 
-def _without_statement(place: _Place) -> Iterator[_Change]:
+def _without_statement(place: Place) -> Iterator[Change]:
     node = place.node
     does_something = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
     if does_something or isinstance(node, ast.AugAssign):
         yield "statement left out", ast.Pass()
 
 
-def _without_sign(place: _Place) -> Iterator[_Change]:
-    if isinstance(place.node, ast.UnaryOp) and _number(place.node) is None:
+def _without_sign(place: Place) -> Iterator[Change]:
+    if isinstance(place.node, ast.UnaryOp) and number_at(place.node) is None:
         yield "sign or not left out", place.node.operand
 
 
-def _other_comparison(place: _Place) -> Iterator[_Change]:
+def _other_comparison(place: Place) -> Iterator[Change]:
     node = place.node
     if not isinstance(node, ast.Compare):
         return
@@ -212,7 +213,7 @@ def _other_comparison(place: _Place) -> Iterator[_Change]:
             yield "comparison", ast.Compare(node.left, operators, node.comparators)
 
 
-def _other_condition(place: _Place) -> Iterator[_Change]:
+def _other_condition(place: Place) -> Iterator[Change]:
     node = place.node
     if isinstance(node, ast.BoolOp):
         other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
@@ -226,12 +227,12 @@ def _other_condition(place: _Place) -> Iterator[_Change]:
         yield "condition turned round", ast.UnaryOp(ast.Not(), node)
 
 
-def _without_transpose(place: _Place) -> Iterator[_Change]:
+def _without_transpose(place: Place) -> Iterator[Change]:
     if isinstance(place.node, ast.Attribute) and place.node.attr in ("T", "mT"):
         yield "transpose left out", place.node.value
 
 
-def _other_new_axis(place: _Place) -> Iterator[_Change]:
+def _other_new_axis(place: Place) -> Iterator[Change]:
     """Turn `x[..., None, :]` into `x[..., :, None]`: the new axis changes places with another."""
     node = place.node
     if not isinstance(node, ast.Tuple) or not isinstance(place.parent, ast.Subscript):
@@ -242,7 +243,7 @@ def _other_new_axis(place: _Place) -> Iterator[_Change]:
             yield "new axis elsewhere", ast.Tuple(order, node.ctx)
 
 
-def _other_call(place: _Place) -> Iterator[_Change]:
+def _other_call(place: Place) -> Iterator[Change]:
     node = place.node
     if not isinstance(node, ast.Call):
         return
@@ -275,10 +276,10 @@ _KINDS = (
 )
 
 
-def _number(node: ast.AST) -> int | float | None:
+def number_at(node: ast.AST) -> int | float | None:
     """Return the number that a node writes down, with its sign, or None where it is none."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _number(node.operand) if isinstance(node.operand, ast.Constant) else None
+        inner = number_at(node.operand) if isinstance(node.operand, ast.Constant) else None
         return None if inner is None else -inner
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         assert isinstance(node.value, int | float)
@@ -292,11 +293,11 @@ def _constant(number: int | float) -> ast.expr:
     return ast.UnaryOp(ast.USub(), size) if number < 0 else size
 
 
-def _is_axis(place: _Place) -> bool:
+def is_axis(place: Place) -> bool:
     """Return whether a number counts axes: there -1 and 1 may well be the same."""
     parent, above = place.parent, place.above
     if isinstance(parent, ast.Tuple | ast.List) and above is not None:  # axis=(-2, -1)
-        return _is_axis(above)
+        return is_axis(above)
     if isinstance(parent, ast.keyword):
         return parent.arg in _AXIS_KEYWORDS
     if isinstance(parent, ast.Subscript):
