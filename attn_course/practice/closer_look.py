@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attn_course.practice.compare import as_array
 from attn_course.practice.copied_process import TooLong, at_most, in_a_copy
 from attn_course.practice.definition import Case
 from attn_course.practice.departures import Event, first_departure, noting, run_noting
@@ -54,10 +55,15 @@ def look_closer(
     failing = [case for case in drawn.cases if case in got and drawn.failure(case, got[case])]
     cases = [*failing, *(case for case in drawn.cases if case not in failing)]  # the quickest no
     is_right = partial(_is_right, exercise, drawn, cases)
+    if all(got[case].raised for case in failing):
+        return None  # the line that raised is shown, and what merely silences it is no repair
     changed = in_a_copy(lambda: _first_right_change(source, answer, is_right), _SECONDS)
     if changed:
         return Found(changed, is_certain=True)
-    departed = in_a_copy(lambda: _departure(source, answer, exercise, failing), _SECONDS)
+    differing = [case for case in failing if not got[case].raised]
+    case = max(differing, key=count)
+    by_shape = _shape(got[case].value) != _shape(drawn.wanted(case).value)
+    departed = in_a_copy(lambda: _departure(source, answer, exercise, case, by_shape), _SECONDS)
     return Found(departed, is_certain=False) if departed else None
 
 
@@ -95,15 +101,21 @@ def _first_right_change(source: str, answer: FunctionType, is_right: Callable[[A
     return ""
 
 
-def _departure(source: str, answer: FunctionType, exercise: "Exercise", failing: list[Case]) -> str:
+def _shape(value: Any) -> tuple[int, ...] | None:
+    array = as_array(value)
+    return None if array is None else array.shape
+
+
+def _departure(
+    source: str, answer: FunctionType, exercise: "Exercise", case: Case, by_shape: bool
+) -> str:
     """Return a sentence about where the answer leaves those of the course, on one failing case."""
-    case = max(failing, key=count)
     with np.errstate(all="ignore"):
         right = _right_events(exercise, case)
         tree, notes = noting(source)
         call = partial(_call, case)
         events = run_noting(tree, answer.__name__, dict(answer.__globals__), call)
-        return first_departure(source, notes, events, right) or ""
+        return first_departure(source, notes, events, right, by_shape) or ""
 
 
 def _call(case: Case, function: Any) -> Any:

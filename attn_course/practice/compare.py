@@ -77,6 +77,17 @@ def converting_once() -> Iterator[None]:
         _kept.reset(before)
 
 
+@contextmanager
+def tolerating(relative: float, absolute: float) -> Iterator[None]:
+    """Compare with another tolerance while this lasts: where small numbers are the point."""
+    before = _tolerance.set((relative, absolute))
+    try:
+        yield
+    finally:
+        _tolerance.reset(before)
+
+
+_tolerance: ContextVar[tuple[float, float]] = ContextVar("_tolerance", default=(RELATIVE, ABSOLUTE))
 # By their ids, lists with what they were converted to. They are kept too, or ids would be reused.
 _kept: ContextVar[dict[int, tuple[Any, np.ndarray | None]] | None] = ContextVar(
     "_kept", default=None
@@ -116,7 +127,8 @@ def _array_difference(got: Plain, wanted: Plain) -> Difference | None:
     if array.shape != expected.shape:
         sentence = _("The shape is {got}; it should be {wanted}.")
         return Difference(sentence.format(got=array.shape, wanted=expected.shape), got, wanted)
-    close = np.isclose(array, expected, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
+    relative, absolute = _tolerance.get()
+    close = np.isclose(array, expected, rtol=relative, atol=absolute, equal_nan=True)
     if close.all():
         return None
     return Difference(_how_many(array, expected, ~close), got, wanted, where=~close)

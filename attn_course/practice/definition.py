@@ -16,6 +16,7 @@ rest is in `attn_course/practice/exercises/<topic>/<name>.py`, one file per exer
         return [sum(values) / len(values) for _query in queries]
 
 `@average_pooling.misconception(_("…"))` adds the rare mistake that is no edit of the solution.
+`average_pooling.tolerance = (1e-3, 1e-30)` compares small numbers as closely as large ones.
 For an exercise of kind "value", reference, variants and mistakes are functions without arguments
 that return the value; for one of kind "module" they are classes.
 """
@@ -27,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from attn_course.inside.wire import Plain, pack
+from attn_course.practice.compare import ABSOLUTE, RELATIVE
 
 
 class Case:
@@ -76,6 +78,7 @@ class Definition:
     groups: list[Group] = field(default_factory=list)
     misconceptions: list[WrittenMistake] = field(default_factory=list)
     variants: dict[str, Any] = field(default_factory=dict)
+    tolerance: tuple[float, float] = (RELATIVE, ABSOLUTE)  # of what is compared
 
     def cases(self, points: int, label: str) -> Callable[[Callable[..., Any]], Any]:
         """Add a group of cases worth `points`: decorates a generator that takes an rng."""

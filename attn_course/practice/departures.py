@@ -7,7 +7,7 @@ answer departs: a fact about the learner's own code, and nearly always the place
 """
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ class Event:
 
     number: int
     value: np.ndarray
+    shape: tuple[int, ...]  # its sides longer than 1, in order of length: axes may be elsewhere
 
 
 def noting(source: str) -> tuple[ast.Module, "Noting"]:
@@ -112,7 +113,8 @@ class Notebook:
         if measures and len(self.events) < _MOST_EVENTS:
             array = as_array(value)
             if array is not None and array.size:
-                self.events.append(Event(number, array.astype(float).ravel().copy()))
+                sides = tuple(sorted(size for size in array.shape if size > 1))
+                self.events.append(Event(number, array.astype(float).ravel(), sides))
         return value
 
 
@@ -132,15 +134,23 @@ def run_noting(
 
 
 def first_departure(
-    source: str, notes: "Noting", events: Iterable[Event], right: Iterable[Event]
+    source: str,
+    notes: "Noting",
+    events: Iterable[Event],
+    right: Sequence[Event],
+    by_shape: bool = False,
 ) -> str | None:
     """Return a sentence about the first expression whose numbers no right answer has.
 
     An expression inside another whose numbers are known again does not count: `0.2 * x` in
-    `np.where(x > 0, x, 0.2 * x)` has numbers that are never used.
+    `np.where(x > 0, x, 0.2 * x)` has numbers that are never used. `by_shape`: the answer has the
+    wrong shape, so an array is known only if right answers have one of its shape.
     """
-    known = _Pool(event.value for event in right)
-    brought = [(event.number, known.has(event.value)) for event in events]
+    known, shapes = _Pool(event.value for event in right), {event.shape for event in right}
+    brought = [
+        (event.number, known.has(event.value) and (not by_shape or event.shape in shapes))
+        for event in events
+    ]
     last: dict[int, bool] = {}  # whether the numbers that an expression brought last are known
     for at, (number, is_known) in enumerate(brought):
         parts = notes.parts[number]

@@ -118,7 +118,11 @@ class Exercise:
         """What Python says about the exercise, loaded when it is first wanted."""
         found = self.load()
         return Definition(
-            found.reference, list(found.groups), list(found.misconceptions), dict(found.variants)
+            found.reference,
+            list(found.groups),
+            list(found.misconceptions),
+            dict(found.variants),
+            found.tolerance,
         )
 
     @property

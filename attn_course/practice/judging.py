@@ -23,6 +23,7 @@ from attn_course.practice.compare import (
     difference,
     hint_at,
     same,
+    tolerating,
 )
 from attn_course.practice.definition import Case, Group
 from attn_course.practice.naming import name_the_mistake
@@ -101,7 +102,7 @@ def check(
     find a small input on which it fails. With `observing`, only what can be seen without that is
     said.
     """
-    with converting_once():
+    with converting_once(), tolerating(*exercise.definition.tolerance):
         return _checked(exercise, submission, drawn_cases(exercise, seed), closer, observing)
 
 

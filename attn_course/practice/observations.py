@@ -443,6 +443,8 @@ def _factor(seen: list[Seen]) -> Iterator[str]:
         return
     factors = [ratio for ratio in ratios if ratio is not None]
     if np.allclose(factors, factors[0], rtol=1e-4):
+        if np.isclose(factors[0], 1, rtol=1e-4):
+            return  # only small numbers differ
         if np.isclose(factors[0], -1, rtol=1e-4):
             yield _("{subject} has the wrong sign.").format(subject=seen[0].subject)
         else:
@@ -854,7 +856,8 @@ def _only_batches(
     if shown is None or (_axes(shown.arguments.values()) or 0) >= min(axes[False]):
         yield _(
             "Without a batch your answer is right; with one it is not. "
-            "A batch adds its axes in front, so count axes from the end: axis=-1, [..., None], .mT."
+            "A batch adds its axes in front, so count axes from the end: axis=-1, [..., None], "
+            ".mT; and look for calls that act on all axes."
         )
 
 

@@ -33,11 +33,12 @@ _SYMBOLS: dict[type[ast.operator], str] = {
 # Functions and methods that are taken for one another.
 _SIBLINGS = (
     ("repeat", "tile"),
-    ("max", "min", "sum", "mean", "prod"),
+    ("max", "min"),
+    ("sum", "mean", "prod"),
     ("maximum", "minimum", "add", "fmax"),
     ("argmax", "argmin"),
     ("any", "all"),
-    ("zeros", "ones", "empty"),
+    ("zeros", "ones"),
     ("zeros_like", "ones_like"),
     ("cumsum", "sum", "cumprod"),
     ("stack", "concatenate"),
@@ -51,6 +52,7 @@ _SIBLINGS = (
     ("greater", "greater_equal"),
     ("where", "take"),
 )
+_STARTS = ("zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like")
 _REDUCTIONS = ("sum", "mean", "max", "min", "prod", "any", "all", "argmax", "argmin", "std", "var")
 _WRAPPINGS = ("exp", "log", "sqrt", "abs", "square")
 
@@ -66,8 +68,8 @@ class SmallChange:
     def sentence(self) -> str:
         """What a learner reads: where to look, and not what to write."""
         sentence = _(
-            "One small change makes your answer right in every case. Look at the line `{line}`: "
-            "{words}."
+            "With one small change your answer is right in every case of this check. "
+            "Look at the line `{line}`: {words}."
         )
         return sentence.format(line=self.line, words=self.words)
 
@@ -82,7 +84,9 @@ def small_changes(source: str, tree: ast.Module) -> Iterator[SmallChange]:
     ...     break
     it needs another operator in `x - y` | return x + y
     """
-    found = list(places(tree))
+    yield from _special_cases(tree, source)
+    # A condition that is never met is no repair: whole cases are left out above.
+    found = [place for place in places(tree) if not _is_in_a_condition(place)]
     names = _names(tree)
     for kind in _EXPRESSIONS:
         for place in found:
@@ -193,7 +197,8 @@ def _a_variable_instead(place: Place, names: Sequence[str]) -> Iterator[tuple[st
         used = {one.id for one in ast.walk(place.statement) if isinstance(one, ast.Name)}
         for name in names:
             if name not in used:  # one that is there already is left when a call is left out
-                yield _("it needs something else than `{code}`"), ast.Name(name, ast.Load())
+                words = _("a variable that you have already belongs there instead of `{code}`")
+                yield words, ast.Name(name, ast.Load())
 
 
 def _other_operator(place: Place, _names: Sequence[str]) -> Iterator[tuple[str, ast.AST]]:
@@ -266,6 +271,8 @@ def _other_function(place: Place, _names: Sequence[str]) -> Iterator[tuple[str, 
                 if name != node.func.attr:
                     function = ast.Attribute(node.func.value, name, ast.Load())
                     words = _("it needs another function than `{name}`").format(name=node.func.attr)
+                    if name in _STARTS:
+                        words = _("the numbers that `{code}` starts with are wrong")
                     yield words, ast.Call(function, node.args, node.keywords)
 
 
@@ -325,6 +332,8 @@ def _with_a_step(place: Place, _names: Sequence[str]) -> Iterator[tuple[str, ast
     if not _is_value(place):
         return
     words = _("a step is missing at `{code}`")
+    if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _STARTS:
+        words = _("the numbers that `{code}` starts with are wrong")
     if isinstance(place.parent, ast.Call | ast.Assign | ast.Return | ast.keyword):
         kept = _("`{code}` is changed later, so it needs a copy here")
         yield kept, ast.Call(ast.Attribute(node, "copy", ast.Load()), [], [])
@@ -390,6 +399,45 @@ def _role(place: Place) -> str:
     return f"{ast.dump(place.node)} {type(place.parent).__name__} {place.field} {keyword}"
 
 
+# --- special cases ----------------------------------------------------------------------------
+
+
+def _is_in_a_condition(place: Place) -> bool:
+    above: Place | None = place
+    while above is not None:
+        if above.field == "test" and isinstance(above.parent, ast.If | ast.IfExp):
+            return True
+        above = above.above
+    return False
+
+
+def _special_cases(tree: ast.Module, source: str) -> Iterator[SmallChange]:
+    """Yield each `if` without its special case, without the ordinary one, and turned round."""
+    not_needed = _("without a special case for this, your answer is right")
+    always = _("what it does is needed in every case")
+    for block in list(_blocks(tree)):
+        before = list(block)
+        for at, statement in enumerate(before):
+            if not isinstance(statement, ast.If):
+                continue
+            line = first_line_of(statement, source)
+            for words, kept in ((not_needed, statement.orelse), (always, statement.body)):
+                block[at : at + 1] = kept or [ast.Pass()]
+                yield SmallChange(words, line)
+                block[:] = before
+    for place in list(places(tree)):
+        if isinstance(place.node, ast.IfExp):
+            for words, value in ((not_needed, place.node.orelse), (always, place.node.body)):
+                with _put(place, value):
+                    yield SmallChange(words, _line(place, source))
+    for place in [place for place in places(tree) if _is_in_a_condition(place)]:
+        if isinstance(place.node, ast.Compare | ast.BoolOp):
+            for _kind, node in changes(place):
+                with _put(place, node):
+                    words = _("its condition is not the right one")
+                    yield SmallChange(words, _line(place, source))
+
+
 # --- whole lines ------------------------------------------------------------------------------
 
 
@@ -400,14 +448,10 @@ def _statements(tree: ast.Module, names: Sequence[str], source: str) -> Iterator
         before = list(block)
         for at, statement in enumerate(before):
             line = first_line_of(statement, source)
-            if isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr | ast.If):
+            if isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr):
                 block[at] = ast.Pass()
                 yield SmallChange(_("it is not needed"), line)
                 block[at] = statement
-            if isinstance(statement, ast.If):
-                block[at : at + 1] = statement.body
-                yield SmallChange(_("what follows is needed in every case"), line)
-                block[:] = before
             for replaced in _other_updates(statement):
                 block[at] = replaced
                 yield SmallChange(_("it needs another way to update its variable"), line)

@@ -53,7 +53,7 @@ def unlisted(monkeypatch):
 def test_the_line_with_the_one_change_that_helps_is_told(unlisted, edit, sentence):
     result = unlisted(edit)
     assert result.mistake is None
-    start = "One small change makes your answer right in every case. "
+    start = "With one small change your answer is right in every case of this check. "
     assert result.observations[-1].startswith(start + sentence)
 
 

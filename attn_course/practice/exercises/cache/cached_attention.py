@@ -49,7 +49,7 @@ def a_few_words(rng):
     yield _case(rng, 5, 1, 4, 2)
 
 
-@cached_attention.cases(points=1, label=_("chunks of several words, and a prompt"))
+@cached_attention.cases(points=1, label=_("chunks of several words, and a prompt, which has an empty cache"))
 def chunks(rng):
     yield _case(rng, 2, 3, 4, 5)
     yield _case(rng, 0, 3, 2, 3)  # the prompt: nothing is in the cache

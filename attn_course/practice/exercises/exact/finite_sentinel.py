@@ -9,6 +9,7 @@ from attn_course.practice.inputs import readable, softmax, some_of
 from attn_course.translate import _
 
 VERY_LOW = 20_000.0  # below the mark of the stub
+LOWEST = 30_000.0  # as low as the task allows: no mark may be there
 
 
 @reference
@@ -44,6 +45,8 @@ def of_every_size(rng):
     scores = np.stack([in_steps(rng, 6, 2), in_steps(rng, 6, 2)[::-1]])
     yield Case(scores, readable(rng, 6, 2), some_of(rng, 2, 6), 2)
     yield Case(_low(rng, 3, 7), readable(rng, 7, 2), some_of(rng, 3, 7), 3)
+    lowest = rng.integers(0, 7, (2, 5)) / 4 - LOWEST
+    yield Case(lowest, readable(rng, 5, 2), some_of(rng, 2, 5), 2)
     # One row near 0 and one far below: a mark that suits one of them is wrong for the other.
     scores = np.concatenate([readable(rng, 1, 5), _low(rng, 1, 5)])
     yield Case(scores, readable(rng, 5, 3), some_of(rng, 2, 5), 2)

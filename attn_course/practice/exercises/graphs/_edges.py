@@ -10,6 +10,7 @@ def some_edges(rng, n, e):
     looked at twice or more, and both ends are counted differently: a sum over the wrong end shows.
     """
     pairs = np.array([(i, j) for i in range(n - 1) for j in range(n - 1) if i != j])
+    assert e < len(pairs), f"among {n - 1} nodes only {len(pairs)} edges could be chosen"
     while True:
         edges = rng.permutation(pairs)[:e].T
         asks, looked_at = (np.bincount(end, minlength=n) for end in edges)
