@@ -18,9 +18,9 @@ ROOT = Path(__file__).parents[2]
 EXERCISES = {one.id: one for chapter in chapters().values() for one in chapter.exercises.values()}
 NAMES = (
     *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"),
-    *("tenth",),
+    *("tenth", "eleventh"),
 )
-FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH = ALL = [
+FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH = ALL = [
     looks_by_exercise(ROOT, Path("tests", f"{name}_look")) for name in NAMES
 ]
 
@@ -48,6 +48,7 @@ def test_every_exercise_has_ten_mistakes_and_three_right_answers_of_a_first_look
         (EIGHTH, 8),
         (NINTH, 6),
         (TENTH, 8),
+        (ELEVENTH, 8),
     ],
 )
 def test_a_part_of_the_exercises_has_a_later_look(found, least):
@@ -105,6 +106,7 @@ def test_the_rate_is_told_for_each_exercise_and_for_all():
         (EIGHTH, 40, 34, 0, 3),
         (NINTH, 30, 25, 0, 0),
         (TENTH, 40, 33, 0, 3),
+        (ELEVENTH, 40, 37, 0, 2),
     ],
 )
 def test_what_readme_says_of_the_later_looks_is_so(looks, wrong, helpful, unhelpful, untrue):
