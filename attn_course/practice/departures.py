@@ -165,12 +165,12 @@ def _sentence(source: str, notes: "Noting", number: int, was_right: bool) -> str
     statement = notes.statements[number]
     sentence = _(
         "Your numbers are those of a right answer until the line `{line}`. "
-        "The first that no right answer has come from `{code}`."
+        "The first number that no right answer has comes from `{code}`."
     )
     if was_right:
         sentence = _(
             "Your numbers are those of a right answer until the line `{line}`. "
-            "The first that no right answer has come from `{code}`, "
+            "The first number that no right answer has comes from `{code}`, "
             "although it was right when it ran before."
         )
     return sentence.format(
@@ -182,14 +182,15 @@ class _Pool:
     """All numbers that right answers bring on the way."""
 
     def __init__(self, values: Iterable[np.ndarray]) -> None:
-        found = [np.unique(value[np.isfinite(value)]) for value in values]
-        self._sorted = np.unique(np.concatenate([np.zeros(1), np.ones(1), *found]))
+        together = np.concatenate([np.array([0.0, 1.0]), *values])
+        self._infinite = set(together[np.isinf(together)].tolist())
+        self._sorted = np.unique(together[np.isfinite(together)])
 
     def has(self, value: np.ndarray) -> bool:
-        """Return whether each number occurs; what is not finite, or all the same, says nothing."""
-        numbers = value[np.isfinite(value)]
-        if np.isnan(value).any():
+        """Return whether each number occurs in a right answer; NaN never counts as known."""
+        if np.isnan(value).any() or not self._infinite >= set(value[np.isinf(value)].tolist()):
             return False
+        numbers = value[np.isfinite(value)]
         at = np.clip(np.searchsorted(self._sorted, numbers), 1, len(self._sorted) - 1)
         gap = np.minimum(np.abs(self._sorted[at] - numbers), np.abs(self._sorted[at - 1] - numbers))
         return bool((gap <= _CLOSE * np.maximum(np.abs(numbers), 1e-3)).all())

@@ -123,10 +123,10 @@ def _checked(
         return Result(exercise, results, mistake)
     shown = next(result.failure for result in results if result.failure)
     found = look_closer(exercise, drawn, got, _answer_itself(submission, exercise.name))
-    if found is not None and found.is_certain:
-        mistake = None  # a guess is no longer needed
-    seen = observe(exercise, drawn, got, ask, shown) if mistake is None else ()
-    return Result(exercise, results, mistake, (*seen, *([found.sentence] if found else [])))
+    if mistake is not None and not (found and found.is_certain):
+        return Result(exercise, results, mistake)
+    seen = observe(exercise, drawn, got, ask, shown)
+    return Result(exercise, results, None, (*seen, *([found.sentence] if found else [])))
 
 
 def _answer_itself(submission: Submission, name: str) -> Any:

@@ -817,8 +817,8 @@ def _in_other_places(seen: list[Seen]) -> Iterator[str]:
         if all(one.wanted.ndim > 1 for one in wrong):
             sentences.append(
                 _(
-                    "A reshape keeps the order in which numbers are read, so it cannot exchange "
-                    "axes: use a transpose, np.swapaxes or np.stack for that."
+                    "If you used a reshape: it keeps the order in which numbers are read, so it "
+                    "cannot exchange axes. A transpose, np.swapaxes or np.stack can."
                 )
             )
         yield " ".join(sentences).format(subject=seen[0].subject)
@@ -857,7 +857,7 @@ def _only_batches(
         yield _(
             "Without a batch your answer is right; with one it is not. "
             "A batch adds its axes in front, so count axes from the end: axis=-1, [..., None], "
-            ".mT; and look for calls that act on all axes."
+            ".mT. Calls such as np.array of a list, or np.pad, act on the first axis or on all."
         )
 
 

@@ -52,6 +52,7 @@ _SIBLINGS = (
     ("greater", "greater_equal"),
     ("where", "take"),
 )
+_COUNTING = ("range", "arange", "slice", "zeros", "ones", "eye", "tri", "tril", "triu", "roll")
 _STARTS = ("zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like")
 _REDUCTIONS = ("sum", "mean", "max", "min", "prod", "any", "all", "argmax", "argmin", "std", "var")
 _WRAPPINGS = ("exp", "log", "sqrt", "abs", "square")
@@ -225,9 +226,10 @@ def _other_brackets(place: Place, _names: Sequence[str]) -> Iterator[tuple[str, 
 
 def _one_more_or_less(place: Place, _names: Sequence[str]) -> Iterator[tuple[str, ast.AST]]:
     node = place.node
-    counts = isinstance(place.parent, ast.Slice | ast.Compare) or (
-        isinstance(place.parent, ast.Call) and place.field == "args"
-    )
+    parent, called = place.parent, ""
+    if isinstance(parent, ast.Call) and place.field == "args":
+        called = getattr(parent.func, "attr", getattr(parent.func, "id", ""))
+    counts = isinstance(parent, ast.Slice | ast.Compare) or called in _COUNTING
     if not counts or not isinstance(node, ast.expr) or isinstance(node, ast.Constant):
         return
     if not _is_value(place):

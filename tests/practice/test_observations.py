@@ -369,7 +369,7 @@ def test_right_numbers_in_other_places_are_told_with_what_a_reshape_does():
 
     (sentence,) = said(PAIRS, reshaped)
     assert sentence.startswith(IN_OTHER_PLACES)
-    assert "A reshape keeps the order in which numbers are read" in sentence
+    assert "it keeps the order in which numbers are read" in sentence
 
 
 def test_of_numbers_in_a_row_nothing_is_said_about_a_reshape():

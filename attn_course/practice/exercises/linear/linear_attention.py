@@ -40,8 +40,9 @@ def one_text(rng):
 
 @linear_attention.cases(points=1, label=_("a batch of texts with padding"))
 def with_padding(rng):
-    yield _text(rng, q=2, k=3, d=2, d_v=1, mask=np.array([True, True, False]))
-    yield _text(rng, 2, q=3, k=5, d=2, d_v=3, mask=ragged_mask(rng, 2, 5))
+    yield _text(rng, q=2, k=3, d=2, d_v=1, mask=np.array([True, False, True]))
+    # Padding may be anywhere: the first keys, as many as are real, are others.
+    yield _text(rng, 2, q=3, k=5, d=2, d_v=3, mask=ragged_mask(rng, 2, 5)[:, ::-1].copy())
     yield _text(rng, 2, 3, q=2, k=5, d=3, d_v=4, mask=ragged_mask(rng, 2, 3, 5))
 
 
