@@ -1,5 +1,8 @@
 """Plots and explorers, as far as they show without a browser (the rest: tests/browser)."""
 
+import base64
+import io
+import itertools
 import json
 import re
 import subprocess
@@ -16,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attn_course import figures, nadaraya_watson
-from attn_course.figures import explorers, heat_map, highlight, over_image, use_style
+from attn_course.figures import explorers, heat_map, highlight, over_image, phone, use_style
 from attn_course.figures.explorers import NadarayaWatsonExplorer, page
 from attn_course.figures.plots import MOST_NUMBERED_CELLS, PALETTE, RIGHT
 from tests.stills import exactly, numbers_in, still_of
@@ -148,6 +151,181 @@ def test_an_unknown_figure_is_an_attribute_error():
     with pytest.raises(AttributeError, match="PieChart"):
         _ = figures.explorers.PieChart
     assert set(dir(figures)) == set(figures.__all__)
+
+
+# --- the same figure for a phone ------------------------------------------------------------------
+
+
+def three_panels(plt):
+    use_style()
+    figure, axes = plt.subplots(1, 3, figsize=(6.6, 2.5), sharey=True)
+    for number, ax in enumerate(axes):
+        ax.plot([0, 1], [number, 2])
+        ax.set_title(f"panel {number}")
+    axes[0].set_ylabel("height")
+    return figure
+
+
+def places(figure):
+    figure.draw_without_rendering()
+    return [ax.get_position().bounds for ax in figure.axes]
+
+
+def test_panels_in_a_row_stand_in_a_column_on_a_phone(plt):
+    slim = phone.narrow(three_panels(plt))
+    boxes = places(slim)
+    assert slim.get_size_inches()[0] == phone.WIDTH
+    assert len({round(left, 3) for left, _, _, _ in boxes}) == 1
+    assert all(one[1] > two[1] + two[3] for one, two in itertools.pairwise(boxes))
+    assert [ax.get_title() for ax in slim.axes] == ["panel 0", "panel 1", "panel 2"]
+
+
+def test_a_panel_has_its_own_labels_where_its_neighbour_had_them(plt):
+    wide = three_panels(plt)
+    slim = phone.narrow(wide)
+    seen = [bool(ax.yaxis.get_tick_params()["labelleft"]) for ax in (*wide.axes, *slim.axes)]
+    assert seen == [True, False, False, True, True, True]
+    assert [ax.get_ylabel() for ax in slim.axes] == ["height"] * 3
+
+
+def as_png(figure):
+    file = io.BytesIO()
+    figure.savefig(file, format="png")
+    return file.getvalue()
+
+
+def test_the_figure_itself_stays_as_it_is(plt):
+    expected = as_png(three_panels(plt))
+    figure = three_panels(plt)
+    known = plt.get_fignums()
+    phone.bundle(figure)
+    assert as_png(figure) == expected
+    assert plt.get_fignums() == known
+    assert plt.gcf() is figure
+
+
+def test_small_pictures_stand_two_abreast_and_the_last_is_as_large_as_they_are(plt):
+    use_style()
+    figure, axes = plt.subplots(1, 5, figsize=(6.6, 1.8))
+    for ax in axes:
+        over_image(np.zeros((8, 8)), np.eye(2), ax=ax)
+    boxes = places(phone.narrow(figure))
+    bottoms = [round(bottom, 2) for _, bottom, _, _ in boxes]
+    assert bottoms[0] == bottoms[1] > bottoms[2] == bottoms[3] > bottoms[4]
+    assert boxes[4][2] == pytest.approx(boxes[0][2], abs=0.05)
+
+
+def test_the_words_of_a_single_wide_plot_do_not_run_into_each_other_on_a_phone(plt):
+    use_style()
+    words = ["these", "nine", "longer", "words", "stand", "below", "only", "nine", "columns"]
+    heat_map(softmax_rows((3, 9)), keys=words, ax=plt.subplots(figsize=(6.6, 2))[1], bar=False)
+    wide = plt.gcf()
+    slim = phone.narrow(wide)
+    turned = {label.get_rotation() for label in slim.axes[0].get_xticklabels()}
+    assert turned <= {45, 90}
+    assert phone._collisions(slim) == []
+    pixels = phone._smallest(slim) / 72 * 343 / phone.WIDTH
+    assert pixels >= 8.5 > phone._smallest(wide) / 72 * 343 / 6.6
+
+
+def test_a_legend_that_would_hide_a_line_goes_below_the_panel(plt):
+    use_style()
+    figure, ax = plt.subplots(figsize=(6.6, 2.6))
+    for number in range(3):
+        ax.plot(
+            [0, 1, 2], [0, number, 1 - number], label=f"a line with a long name, number {number}"
+        )
+    ax.legend(loc="center", ncols=3)
+    slim = phone.narrow(figure)
+    legend = slim.axes[0].get_legend().get_window_extent()
+    assert legend.y1 < slim.axes[0].bbox.y0
+    assert legend.width < slim.bbox.width
+
+
+def test_what_cannot_be_read_in_a_column_has_no_form_for_phones(plt):
+    use_style()
+    placed, _ = plt.subplots(figsize=(6.6, 2), layout="none")
+    assert phone.narrow(placed) is None
+    crowded, ax = plt.subplots(figsize=(6.6, 2))
+    for place in np.linspace(0, 0.9, 9):
+        ax.text(place, 0.5, "unbreakable", fontsize=7, transform=ax.transAxes)
+    assert len(phone._collisions(crowded)) == 0
+    assert phone.narrow(crowded) is None
+
+
+def test_only_the_build_of_the_book_asks_for_figures_for_phones(plt, monkeypatch):
+    from IPython.core import getipython
+    from IPython.core.formatters import DisplayFormatter
+
+    class Shell:
+        display_formatter = DisplayFormatter()
+
+    monkeypatch.setattr(getipython, "get_ipython", Shell)
+    monkeypatch.delenv(phone.WANTED, raising=False)
+    figure = three_panels(plt)
+    assert phone.MIME not in Shell.display_formatter.format(figure)[0]
+    monkeypatch.setenv(phone.WANTED, "1")
+    use_style()
+    shown = Shell.display_formatter.format(figure)[0][phone.MIME]
+    assert base64.b64decode(shown["phone"]).startswith(b"\x89PNG")
+    assert shown["letters"] == pytest.approx(11 / 72 * figure.dpi)
+
+
+@pytest.fixture
+def built_figure(plt, tmp_path, monkeypatch):
+    """Return a function that builds a page with a figure, and returns the page and its folder."""
+    pytest.importorskip("myst_nb")
+    from sphinx.testing.util import SphinxTestApp
+
+    monkeypatch.syspath_prepend(str(ROOT / "book" / "_ext"))
+    monkeypatch.setenv(phone.WANTED, "")  # the extension sets it, and this undoes that
+    source = tmp_path / "book"
+    source.mkdir()
+    (source / "conf.py").write_text(
+        "extensions = ['myst_nb', 'attn_book.phone_figures']\nnb_execution_mode = 'off'\n"
+        "exclude_patterns = ['_build']\n"
+    )
+
+    def build(figure):
+        wide = base64.b64encode(as_png(figure)).decode()
+        data = {"image/png": wide, **phone.bundle(figure)}
+        output = nbformat.v4.new_output("display_data", data)
+        cells = [
+            nbformat.v4.new_markdown_cell("# Page", id="title"),
+            nbformat.v4.new_code_cell("0", id="plot", outputs=[output]),
+        ]
+        language = {"language_info": {"name": "python", "pygments_lexer": "python"}}
+        notebook = nbformat.v4.new_notebook(cells=cells, metadata=language)
+        nbformat.write(notebook, source / "index.ipynb")
+        app = SphinxTestApp("html", srcdir=source)
+        try:
+            app.build()
+            assert app.warning.getvalue() == ""
+        finally:
+            app.cleanup()
+        return (Path(app.outdir) / "index.html").read_text(encoding="utf-8"), Path(app.outdir)
+
+    return build
+
+
+def test_a_page_offers_both_pictures_and_a_phone_takes_the_narrow_one(plt, built_figure):
+    html, folder = built_figure(three_panels(plt))
+    media, address = re.search(
+        r'<picture[^>]*><source media="([^"]+)" srcset="([^"]+)"', html
+    ).groups()
+    assert media == "screen and (max-width: 500px)"
+    assert (folder / address).read_bytes().startswith(b"\x89PNG")
+    assert re.search(r"<source[^>]*>\s*<img [^>]*_images/[^>]*>\s*</picture>", html)
+
+
+def test_a_figure_without_a_form_for_phones_says_how_high_its_letters_are(plt, built_figure):
+    figure, ax = plt.subplots(figsize=(6, 2), layout="none", dpi=100)
+    ax.tick_params(labelsize=9)
+    html, _ = built_figure(figure)
+    assert "<source" not in html
+    assert float(re.search(r'<picture data-letters="([^"]+)"', html)[1]) == pytest.approx(
+        9 / 72 * 100 / 600, rel=1e-3
+    )
 
 
 # --- the explorer in Python ---------------------------------------------------------------------

@@ -3,7 +3,9 @@
 Chromium prints each page, in the order of the table of contents, and pypdf joins them. A bookmark
 leads to every page, and a link from one page to another becomes a link inside the file. For that
 each page is printed with an invisible link to every place that other pages point to, because
-Chromium notes where a place is only if something on the same page points to it.
+Chromium notes where a place is only if something on the same page points to it. Chromium counts
+the sheets of each page from 1, so the numbers of the sheets are printed at the end, all at once,
+and laid over the joined file.
 """
 
 import argparse
@@ -27,6 +29,11 @@ MARGINS = {"top": "18mm", "bottom": "18mm", "left": "17mm", "right": "17mm"}
 FOOTER = (
     '<div style="font-size: 8px; width: 100%; text-align: center; color: #666">'
     '<span class="title"></span></div>'
+)
+SHEET = (
+    '<div style="position: relative; height: 297mm; break-after: page">'
+    '<span style="position: absolute; right: 17mm; bottom: 7.5mm; font: 8px sans-serif">'
+    "{}</span></div>"
 )
 # Everything drawn: pictures far below are loaded late, and formulas are drawn by a script. Paper
 # can't be unfolded, so answers are printed.
@@ -71,8 +78,10 @@ def main(arguments=None):
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=chromium.FLAGS)
         printed = print_pages(browser, given.html.resolve(), names)
+        book = joined(chapters, printed, given.html.resolve())
+        number_sheets(browser, book)
         browser.close()
-    joined(chapters, printed, given.html.resolve()).write(given.pdf)
+    book.write(given.pdf)
     pages = len(PdfReader(given.pdf).pages)
     print(f"The book has {pages} pages: {given.pdf}")
     return 0
@@ -107,7 +116,7 @@ def print_pages(browser, html, names):
         page.goto((html / f"{name}.html").as_uri())
         page.evaluate(READY)
         page.evaluate(POINT_AT, sorted(wanted.get(name, ())))
-        title = page.locator("h1").first.inner_text().removesuffix("#").strip()
+        title = page.locator(".bd-article h1").first.inner_text().removesuffix("#").strip()
         content = page.pdf(
             format="A4",
             margin=MARGINS,
@@ -161,6 +170,18 @@ def joined(chapters, printed, html):
         targets = partial(_target, name=name, html=html)
         turn_links_inward(writer, number, targets, places, first)
     return writer
+
+
+def number_sheets(browser, book):
+    """Lay its number over the foot of each sheet of the joined file."""
+    page = browser.new_page()
+    count = len(book.pages)
+    sheets = "".join(SHEET.format(number) for number in range(1, count + 1))
+    page.set_content(f'<!doctype html><body style="margin: 0">{sheets}')
+    numbers = PdfReader(io.BytesIO(page.pdf(format="A4")))
+    page.close()
+    for sheet, number in zip(book.pages, numbers.pages[:count], strict=True):
+        sheet.merge_page(number)
 
 
 def _target(link, name, html):

@@ -10,6 +10,7 @@ import numpy as np
 
 from attn_course._arrays import AnyArray
 from attn_course.figures._numpy import as_numpy
+from attn_course.figures.phone import NUMBER, offer_for_phones
 from attn_course.translate import _
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def use_style() -> None:
     from cycler import cycler
 
     matplotlib.rcParams.update(STYLE | {"axes.prop_cycle": cycler(color=PALETTE)})
+    offer_for_phones()
 
 
 def heat_map(
@@ -151,6 +153,7 @@ def _print_numbers(ax: "Axes", image: Any, numbers: np.ndarray) -> None:
             va="center",
             fontsize=9,
             color="white" if is_dark else "#20242a",
+            gid=NUMBER,
         )
 
 

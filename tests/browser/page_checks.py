@@ -27,6 +27,7 @@ class Faults:
     script_errors: list[str] = field(default_factory=list)
     math: list[str] = field(default_factory=list)
     overflow: list[str] = field(default_factory=list)
+    small_letters: list[str] = field(default_factory=list)
     access: list[str] = field(default_factory=list)
     pale_on_paper: list[str] = field(default_factory=list)
 
@@ -42,6 +43,7 @@ def examine(browser, address, home):
         faults.math = math_faults(page)
         page.set_viewport_size(PHONE)
         faults.overflow = overflow_faults(page)
+        faults.small_letters = small_letters(page)
         faults.access = all_access_faults(page)
         # Last: on paper nothing scrolls, and the theme's script would take note of that.
         faults.pale_on_paper = pale_on_paper(page)
@@ -134,6 +136,35 @@ OVERFLOW = """() => {
 def overflow_faults(page):
     """The page does not scroll sideways; wide things scroll in a box of their own."""
     return page.evaluate(OVERFLOW)
+
+
+# The extension writes how high the smallest letters of a plot are, as a part of its width. A plot
+# of which nothing is known is a fault, or the check would go blind.
+SMALL_LETTERS = """async smallest => {
+  document.querySelectorAll("img[loading=lazy]").forEach(image => image.loading = "eager");
+  await Promise.all([...document.images].map(image => image.decode().catch(() => {})));
+  const faults = [];
+  for (const image of document.querySelectorAll(".bd-article .cell_output img[src$='.png']")) {
+    const picture = image.closest("picture");
+    const source = picture?.querySelector("source");
+    const isNarrow = source && image.currentSrc.endsWith(source.getAttribute("srcset"));
+    const letters = (isNarrow ? source : picture)?.dataset.letters;
+    const height = letters * image.getBoundingClientRect().width;
+    if (!(height >= smallest)) faults.push(`${height} px in the plot ${image.alt.slice(0, 60)}`);
+  }
+  for (const text of document.querySelectorAll(".bd-article svg.drawing text")) {
+    const { a, b } = text.getScreenCTM();
+    const height = parseFloat(getComputedStyle(text).fontSize) * Math.hypot(a, b);
+    if (height < smallest) faults.push(`${height} px in a drawing: ${text.textContent}`);
+  }
+  return faults;
+}"""
+READABLE = 8  # pixels
+
+
+def small_letters(page):
+    """Return the figures that have letters too small to be read on this screen."""
+    return page.evaluate(SMALL_LETTERS, READABLE)
 
 
 # The contrast of two colours, as the guidelines for access have it.

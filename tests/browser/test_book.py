@@ -5,6 +5,7 @@ Each page is opened once, from a folder, as a reader does who has built the book
 second half plants faults and sees that they are found.
 """
 
+import base64
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
@@ -12,7 +13,7 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 import nbformat
 import pytest
 
-from tests.browser.page_checks import Faults, examine, math_faults, watch
+from tests.browser.page_checks import PHONE, Faults, examine, math_faults, small_letters, watch
 
 BOOK = Path(__file__).parents[2] / "book"
 # Pages are known from their sources, since tests are collected before the book is asked for.
@@ -49,6 +50,10 @@ def test_a_page_has_all_its_formulas_drawn(faults):
 
 def test_a_page_fits_on_a_phone(faults):
     assert faults.overflow == []
+
+
+def test_the_letters_of_a_pages_figures_can_be_read_on_a_phone(faults):
+    assert faults.small_letters == []
 
 
 def test_a_page_has_no_serious_fault_of_access(faults):
@@ -122,10 +127,12 @@ def test_every_name_on_the_map_stays_in_its_box(browser, book_html):
     assert outside == []
 
 
-def test_a_printed_page_has_its_title_and_no_line_that_unfolds_code(browser, book_html):
+# One has folded code, the other folded answers and the folds of an explorer.
+@pytest.mark.parametrize("name", ["08_evaluation", "00_attention"])
+def test_a_printed_page_has_its_title_and_no_line_that_unfolds_something(name, browser, book_html):
     page = browser.new_page()
-    page.goto((book_html / "08_evaluation.html").as_uri())
-    folds = page.locator(".bd-article details.hide > summary")
+    page.goto((book_html / f"{name}.html").as_uri())
+    folds = page.locator(".bd-article details:not([open]) > summary")
     seen = "all => all.filter(one => one.checkVisibility()).length"
     on_screen = folds.evaluate_all(seen)
     page.emulate_media(media="print")
@@ -134,6 +141,36 @@ def test_a_printed_page_has_its_title_and_no_line_that_unfolds_code(browser, boo
     page.close()
     assert on_screen > 0
     assert (on_paper, has_title) == (0, True)
+
+
+def test_the_way_into_the_book_is_seen_without_scrolling(browser, book_html):
+    for size in ({"width": 1280, "height": 900}, {"width": 375, "height": 812}):
+        page = browser.new_page(viewport=size)
+        page.goto((book_html / "index.html").as_uri())
+        button = page.get_by_role("link", name="Start reading").bounding_box()
+        page.close()
+        assert button["y"] + button["height"] < size["height"]
+
+
+LAST_OUT_OF_SIGHT = """tables => tables.flatMap(table => {
+  const last = table.rows[0].cells[table.rows[0].cells.length - 1];
+  const box = table.closest(".pst-scrollable-table-container") ?? table.parentElement;
+  const over = last.getBoundingClientRect().right - box.getBoundingClientRect().right;
+  return over > 1 ? [`${table.rows[0].textContent.trim()}: ${over} px`] : [];
+})"""
+PENCIL = ["02_scoring", "02b_learned_scores", "03_alignment", "04_dimensionality"]
+
+
+@pytest.mark.parametrize("name", PENCIL)
+def test_a_phone_shows_the_sums_of_the_tables_for_a_pencil(name, browser, book_html):
+    page = browser.new_page(viewport=PHONE)
+    page.goto((book_html / f"{name}.html").as_uri())
+    tables = page.locator(".tiny-example table")
+    assert tables.count() > 0
+    assert tables.evaluate_all(LAST_OUT_OF_SIGHT) == []
+    tables.first.evaluate("table => table.style.width = '500px'")
+    assert tables.evaluate_all(LAST_OUT_OF_SIGHT)  # it looks at all
+    page.close()
 
 
 @pytest.mark.parametrize("name", WRITTEN)
@@ -197,6 +234,10 @@ def test_every_link_inside_the_book_leads_somewhere(book_html):
 
 # The checks themselves: a planted fault is found, and a clean page has none.
 
+DOT = (  # a PNG picture of one pixel
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
 CLEAN = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Planted</title>
 <link rel="icon" href="data:,"><meta name="viewport" content="width=device-width"></head>
 <body><main><h1>A page</h1><p>Text.</p>{planted}</main></body></html>"""
@@ -207,6 +248,8 @@ PLANTED = {
     "script_errors": "<script>throw new Error('planted')</script>",
     "math": r'<p class="math">\(x\)</p>',
     "overflow": '<div style="width: 500px">wide</div>',
+    "small_letters": '<div class="bd-article"><svg class="drawing" width="200" '
+    'viewBox="0 0 400 40"><text y="20" font-size="10">five pixels</text></svg></div>',
     "pale_on_paper": '<p style="background: #000; color: #ddd">white on black</p>',
     "access": '<img src="data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=">',
 }
@@ -277,6 +320,34 @@ def test_an_article_that_scrolls_sideways_is_an_overflow(planted):
 def test_a_box_that_scrolls_sideways_is_no_overflow(planted):
     box = '<div style="overflow-x: auto" tabindex="0"><div style="width: 500px">wide</div></div>'
     assert planted(box) == Faults()
+
+
+PLOT = (
+    '<div class="bd-article"><div class="cell_output"><picture{wide}>{source}<img alt="a plot" '
+    'src="wide.png" style="width: 343px"></picture></div></div>'
+)
+NARROW = '<source media="(max-width: 500px)" srcset="narrow.png" data-letters="{}">'
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow", "found"),
+    [("", None, 1), ("0.01", None, 1), ("0.03", None, 0), ("0.01", "0.03", 0), ("0.03", "0.01", 1)],
+)
+def test_letters_are_those_of_the_picture_that_a_phone_shows(
+    wide, narrow, found, browser, tmp_path
+):
+    for name in ("wide.png", "narrow.png"):
+        (tmp_path / name).write_bytes(base64.b64decode(DOT))
+    plot = PLOT.format(
+        wide=f' data-letters="{wide}"' if wide else "",
+        source=NARROW.format(narrow) if narrow else "",
+    )
+    (tmp_path / "page.html").write_text(CLEAN.replace("{planted}", plot), encoding="utf-8")
+    page = browser.new_page(viewport=PHONE)
+    page.goto((tmp_path / "page.html").as_uri())
+    faults = small_letters(page)
+    page.close()
+    assert len(faults) == found, faults
 
 
 @pytest.mark.parametrize("link", ["nowhere.html", "page.html#nowhere", "#nowhere"])

@@ -12,8 +12,11 @@ from tests.requirements import need
 
 ROOT = Path(__file__).parents[2]
 TEXT = '<p style="height: 1400px">{}</p>'  # longer than a sheet of paper
-PAGE = """<!doctype html><html lang="en"><title>{name}</title><article class="bd-article">
-<h1>{name}</h1>{body}<h2 id="end">The end of {name}</h2></article></html>"""
+# The theme has a heading of its own before the page's, without the number of the chapter.
+PAGE = """<!doctype html><html lang="en"><title>{name}</title><h1>theme</h1>
+<article class="bd-article">
+<h1><span class="section-number">7. </span>{name}<a class="headerlink">#</a></h1>
+{body}<h2 id="end">The end of {name}</h2></article></html>"""
 PAGES = {
     "index": '<a href="#end">my own end</a>' + TEXT.format("words"),
     "one": '<a href="two.html#end">their end</a> <a href="https://example.org/">outside</a>',
@@ -33,8 +36,10 @@ def printed(browser, tmp_path_factory):
         page = PAGE.format(name=name, body=body)
         (folder / f"{name}.html").write_text(page, encoding="utf-8")
     pages = make_pdf.print_pages(browser, folder, list(PAGES))
+    book = make_pdf.joined(CHAPTERS, pages, folder)
+    make_pdf.number_sheets(browser, book)
     file = io.BytesIO()
-    make_pdf.joined(CHAPTERS, pages, folder).write(file)
+    book.write(file)
     return PdfReader(file)
 
 
@@ -51,9 +56,14 @@ def links(reader, number):
 def test_the_bookmarks_are_the_table_of_contents(printed):
     index, one, below = printed.outline
     titles = (index.title, one.title, *(item.title for item in below))
-    assert titles == ("index", "one", "two")
+    assert titles == ("7. index", "7. one", "7. two")
     sheets = [printed.get_destination_page_number(item) for item in (index, one, *below)]
     assert sheets == [0, 2, 3]
+
+
+def test_the_sheets_are_numbered_through_the_whole_file(printed):
+    last_words = [sheet.extract_text().split()[-1] for sheet in printed.pages]
+    assert last_words == ["1", "2", "3", "4", "5"]
 
 
 def test_a_link_to_another_page_leads_to_its_place_in_the_file(printed):

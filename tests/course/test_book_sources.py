@@ -142,7 +142,7 @@ def asserts_in_sight(text):
     return [line for line in lines_in_sight(text) if line.startswith("assert ")]
 
 
-TAUGHT = [page for page in PAGES if re.match(r"\d\d", page.name)]
+TAUGHT = [page for page in PAGES if re.match(r"\d\d|notation", page.name)]
 
 
 @pytest.mark.parametrize("problems", [wide_lines, numbers_without_guard, asserts_in_sight])
@@ -181,6 +181,19 @@ def test_the_table_of_contents_lists_every_page_once():
     pages = [page for chapter in chapters for page in chapter.get("sections", [])]
     listed = [page["file"] for page in chapters + pages]
     assert sorted([contents["root"], *listed]) == [page.stem for page in PAGES]
+
+
+def test_the_first_page_leads_to_the_first_chapter_and_links_to_what_was_left_out():
+    contents = yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))
+    start, course, *later = contents["parts"]
+    assert [page["file"] for page in start["chapters"]] == ["00_attention"]
+    assert course["numbered"]
+    assert course["chapters"][0]["file"] == "01_nadaraya_watson"
+    together = {part["caption"]: [page["file"] for page in part["chapters"]] for part in later}
+    assert together["Install and teach"] == ["install", "teaching", "desk"]
+    first = (BOOK / "00_attention.md").read_text(encoding="utf-8")
+    links = ["<00b_four_models>`", "<00c_properties>`", "<taxonomy-map>`"]
+    assert [link for link in links if link not in first] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names)

@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "book" / "_ext"))
 from attn_book.about import LONGEST, description
 
 PAGES = [path.stem for path in (Path(__file__).parents[2] / "book").glob("*.md")]
+PAGES += ["genindex", "search"]
 
 
 def test_every_page_has_a_description_and_the_version(book_html):
@@ -41,3 +42,11 @@ def test_a_description_is_the_first_words_and_ends_with_a_whole_one():
     assert len(long) <= LONGEST
     assert long.endswith("word…")
     assert description(page_of()) == ""
+
+
+def test_the_cells_of_a_table_are_no_description():
+    page = page_of("One idea.")
+    cell = nodes.entry("", nodes.paragraph("", "the small cat"))
+    page += nodes.table("", nodes.tgroup("", nodes.tbody("", nodes.row("", cell))))
+    page += nodes.paragraph("", "Another.")
+    assert description(page) == "One idea. Another."

@@ -31,6 +31,7 @@ function paint(state, now, width) {
   const tall = scale([0, 1], [rows.weights.bottom, rows.weights.top]);
   const thick = Math.min(40, 0.6 * room);
   const start = MARGIN.left + 62;
+  // The numbers have a column of their own: beside the line of the mean they would seem to be its.
   const long = scale([0, CONTEXT_TO], [start, right - 44]);
   const y = j => rows.rows + j * rows.step;
 
@@ -49,7 +50,7 @@ function paint(state, now, width) {
       element("text", { class: "tick", x: MARGIN.left, y: y(j) + 5 }, aspect),
       element("rect", { class: "bar score", x: start, y: y(j) - 7, width: Math.max(0, long(now.context[j]) - start), height: 14 }),
       element("path", { class: "axis", d: `M${long(now.mean[j])} ${y(j) - 10}V${y(j) + 10}` }),
-      element("text", { class: "tick", x: Math.max(long(now.context[j]), long(now.mean[j])) + 6, y: y(j) + 5 }, rounded(now.context[j], 2)),
+      element("text", { class: "tick", x: right - 34, y: y(j) + 5 }, rounded(now.context[j], 2)),
     ]),
   );
 }

@@ -97,20 +97,23 @@ function paint(state, now, width) {
 
 // --- what it says, and the numbers behind it -----------------------------------------------------
 
+// A whole number is written as one: the scores of the sentence are.
+const told = number => (Number.isInteger(number) ? rounded(number, 0) : short(number));
+
 function verdict({ words, rescale }, { kept, isWrong }) {
   const { before, m, factor } = kept.at(-1);
   if (isWrong) return words.wrong;
   if (!rescale && kept.length > 1) return words.lucky;
   if (kept.length === 1) return words.first;
   if (m === before) return words.stays;
-  return words.rises.replace("{old}", short(before)).replace("{new}", short(m)).replace("{factor}", short(factor));
+  return words.rises.replace("{old}", told(before)).replace("{new}", told(m)).replace("{factor}", told(factor));
 }
 
 function report(state, now) {
   const { words } = state;
   const { m, total, o, context } = now.kept.at(-1);
   return [
-    named("m", m), named("ℓ", total), named("o", o), named(words.context, context),
+    element("span", {}, "m ", element("b", {}, told(m))), named("ℓ", total), named("o", o), named(words.context, context),
     ...(now.isWrong ? [named(words.right, now.right)] : []),
     element("span", { class: "line" }, verdict(state, now)),
   ];

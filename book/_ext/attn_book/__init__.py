@@ -12,6 +12,7 @@ One module for each concern, each with its own `setup(app)`:
 - `timing`     how long they take
 - `numbers`    the pages of a chapter count from 1
 - `explorers`  figures that move
+- `phone_figures`  a narrow form of every figure, for phones
 - `taxonomy`   the clickable map
 - `claims`     what the tests show about each mechanism
 - `api`        the reference of the package, linked with the pages
@@ -31,6 +32,7 @@ PARTS = (
     "timing",
     "numbers",
     "explorers",
+    "phone_figures",
     "taxonomy",
     "claims",
     "api",

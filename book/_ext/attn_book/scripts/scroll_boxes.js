@@ -4,12 +4,17 @@
 const SCROLL_BOXES =
   "div.math mjx-container, span.math.wide, .pst-scrollable-table-container, .scroll-box, pre, .cell_output div";
 
-const WIDE = 1000; // pixels of the picture itself
+const WIDE = 500; // pixels of the picture itself
+const READABLE = 10; // pixels that letters should have
 
-// Pictures of several panels: on a phone, book.css keeps their letters readable.
+// Most figures have a second picture for phones (attn_book.phone_figures). One that has none keeps
+// its width on a phone and scrolls, so that its letters can be read (book.css).
 function boxWidePictures() {
-  for (const picture of document.querySelectorAll(".bd-article figure > img")) {
-    if (picture.naturalWidth <= WIDE) continue;
+  for (const image of document.querySelectorAll(".bd-article :is(figure, .cell_output) img[src$='.png']")) {
+    const picture = image.closest("picture") ?? image;
+    if (picture.querySelector("source") || image.naturalWidth <= WIDE) continue;
+    const letters = picture.dataset.letters; // as a part of the picture's width
+    if (letters) image.style.setProperty("--readable", `${Math.ceil(READABLE / letters)}px`);
     const box = document.createElement("div");
     box.className = "scroll-box";
     picture.replaceWith(box);
