@@ -79,7 +79,11 @@ def test_the_pencil_example_has_these_scores_and_values():
     ("state", "sentence"),
     [
         ({"step": 1}, "there is nothing to rescale"),
-        ({"step": 2}, "rises from 0.0000 to 2.0000, so both sums were multiplied by 0.1353."),
+        ({"step": 2}, "rises from 0 to 2, so both sums were multiplied by 0.1353."),
+        (
+            {"step": 3, "scores": UP_AND_DOWN},
+            "rises from 3 to 3.5000, so both sums were multiplied by 0.6065.",
+        ),
         ({"step": 3}, "The largest score stays"),
         ({"step": 3, "rescale": False}, "count too much"),
     ],

@@ -1,14 +1,16 @@
 """The tricks of scale against loops, PyTorch's kernels, and plain attention's properties."""
 
 import re
+from fractions import Fraction
 from functools import partial
+from math import exp, isfinite
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.functional import elu, scaled_dot_product_attention
 
 from attn_course import scoring
 from attn_course.alignment import causal_mask, padding_mask, sliding_window_mask
@@ -77,6 +79,72 @@ def test_the_loop_of_one_pass_is_the_softmax_of_many_passes(seed):
     np.testing.assert_allclose(definition.online_softmax(scores, values, mask), wanted, atol=1e-12)
 
 
+@st.composite
+def partitions(draw, n=K):
+    """Blocks of the places 0 to n - 1: any places in any block, in any order, none left out."""
+    places = draw(st.permutations(range(n)))
+    cuts = sorted(draw(st.sets(st.integers(1, n - 1))))
+    return [places[a:b] for a, b in zip([0, *cuts], [*cuts, n], strict=True)]
+
+
+@pytest.mark.proves("P13.9")
+@pytest.mark.agrees("scale.online_softmax", "PyTorch")
+@given(seed=seeds, parts=partitions(), spread=st.sampled_from([0.0, 1.0, 100.0]))
+@settings(max_examples=60)
+def test_online_softmax_is_the_softmax_for_every_partition_and_order_of_blocks(seed, parts, spread):
+    scores, values = spread * tensor(B, Q, K, seed=seed), tensor(B, K, D_V, seed=seed + 1)
+    hidden = torch.from_numpy(np.random.default_rng(seed).random((B, Q, K)) < 0.3)
+    hidden[..., 0] = False  # PyTorch's softmax has no answer for a row without a key
+    scores = scores.masked_fill(hidden, -torch.inf)
+    contexts = online_softmax((scores[..., part], values[..., part, :]) for part in parts)
+    torch.testing.assert_close(contexts, torch.softmax(scores, dim=-1) @ values)
+
+
+def one_pass(parts, scores, values, references, power):
+    """Return the context of one query, each block measured from its own reference."""
+    before, total, context = references[0], 0, 0
+    for part, reference in zip(parts, references, strict=True):
+        factor, before = power(before - reference), reference
+        powers = [power(scores[l] - reference) for l in part]
+        total = total * factor + sum(powers)
+        context = context * factor + sum(p * values[l] for p, l in zip(powers, part, strict=True))
+    return context / total
+
+
+numbers = st.lists(st.integers(-30, 30), min_size=K, max_size=K)
+
+
+@pytest.mark.proves("P13.10")
+@given(parts=partitions(), scores=numbers, values=numbers, references=numbers)
+@settings(max_examples=60)
+def test_any_reference_is_exact_in_real_numbers(parts, scores, values, references):
+    """Powers of 2 are fractions, so nothing is rounded."""
+    references = references[: len(parts)]
+    found = one_pass(parts, scores, values, references, lambda x: Fraction(2) ** x)
+    powers = [Fraction(2) ** score for score in scores]
+    assert found == sum(p * v for p, v in zip(powers, values, strict=True)) / sum(powers)
+
+
+@pytest.mark.proves("P13.10")
+@given(parts=partitions(), seed=seeds, offset=st.sampled_from([-5e3, -1e3, 1e3, 5e3]))
+@settings(max_examples=60)
+def test_in_floating_point_only_the_running_maximum_is_safe(parts, seed, offset):
+    scores, values = tensor(1, K, seed=seed), tensor(K, 1, seed=seed + 1)
+    wanted = torch.softmax(scores, dim=-1) @ values
+
+    def parts_of(scores):
+        return ((scores[:, part], values[part]) for part in parts)
+
+    torch.testing.assert_close(online_softmax(parts_of(scores)), wanted)
+    torch.testing.assert_close(online_softmax(parts_of(scores + offset)), wanted)
+    rows = (scores + offset)[0].tolist(), values[:, 0].tolist()
+    try:
+        from_zero = one_pass(parts, *rows, [0.0] * len(parts), exp)
+    except (OverflowError, ZeroDivisionError):  # too large for a number, or all of them 0
+        from_zero = np.nan
+    assert not isfinite(from_zero)
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
 def test_extreme_scores_in_any_order_stay_finite(dtype):
     values = torch.eye(3, dtype=dtype)
@@ -128,6 +196,34 @@ def test_masked_blockwise_attention_agrees_with_its_definition_in_loops(seed, bl
             queries[i].tolist(), keys.tolist(), values.tolist(), mask=row
         )
         np.testing.assert_allclose(contexts[i], wanted, atol=1e-12)
+
+
+@pytest.mark.proves("P13.9")
+@pytest.mark.agrees("scale.blockwise_attention", "PyTorch")
+@given(
+    seed=seeds,
+    block=st.integers(1, K + 2),
+    order=st.permutations(range(K)),
+    rows=st.permutations(range(Q)),
+)
+@settings(max_examples=60)
+def test_blockwise_attention_is_the_same_for_every_size_and_order_of_blocks(
+    seed, block, order, rows
+):
+    queries, keys, values = draw(B, seed=seed)
+    wanted = scaled_dot_product_attention(queries, keys, values)
+    shuffled = queries[:, rows], keys[:, order], values[:, order]
+    torch.testing.assert_close(blockwise_attention(*shuffled, block=block), wanted[:, rows])
+    mask = torch.ones(Q, K, dtype=torch.bool).tril(K - Q)
+    wanted = scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
+    contexts = blockwise_attention(
+        *shuffled,
+        causal=True,
+        block=block,
+        query_positions=torch.tensor(rows) + K - Q,
+        key_positions=torch.tensor(order),
+    )
+    torch.testing.assert_close(contexts, wanted[:, rows])
 
 
 @pytest.mark.agrees("scale.blockwise_attention", "PyTorch")
@@ -477,6 +573,46 @@ def test_the_state_after_any_split_is_that_of_the_recurrence_in_loops(seed, step
     np.testing.assert_allclose(contexts, wanted, atol=1e-12)
     np.testing.assert_allclose(state.S, S, atol=1e-12)
     np.testing.assert_allclose(state.z[:, 0], z, atol=1e-12)
+
+
+def by_pytorch(queries, keys, values, allowed):
+    """Return linear attention from PyTorch's own softmax kernel, every pair of words compared.
+
+    No library that we test with has linear attention. But softmax(log p) is p divided by its sum,
+    so its kernel normalises the products of PyTorch's own elu + 1 if their logarithms come as a
+    bias, and queries of 0 add nothing to them.
+    """
+    products = (elu(queries) + 1) @ (elu(keys) + 1).mT
+    bias = products.log().masked_fill(~allowed, -torch.inf)
+    return scaled_dot_product_attention(0 * queries, 0 * keys, values, attn_mask=bias)
+
+
+@pytest.mark.agrees("scale.linear_attention", "PyTorch")
+@given(seed=seeds, n=st.sampled_from([2, 11, 67, 131]), causal=st.booleans())
+@settings(max_examples=30)
+def test_linear_attention_agrees_with_pytorch_own_kernel_over_all_pairs(seed, n, causal):
+    queries, keys, values = draw(B, q=n, k=n, seed=seed)
+    real = torch.from_numpy(np.random.default_rng(seed).random(n) < 0.6)
+    real[0] = True  # a row without a key is PyTorch's NaN
+    allowed = real & torch.ones(n, n, dtype=torch.bool).tril(0 if causal else n)
+    torch.testing.assert_close(
+        linear_attention(queries, keys, values, real, causal),
+        by_pytorch(queries, keys, values, allowed),
+    )
+
+
+@pytest.mark.agrees("scale.LinearState", "PyTorch")
+@pytest.mark.proves("P13.15")
+@given(seed=seeds, steps=st.lists(st.integers(1, 71), min_size=1, max_size=5))
+@settings(max_examples=30)
+def test_the_state_agrees_with_pytorch_own_kernel_for_every_split(seed, steps):
+    n = sum(steps)
+    queries, keys, values = draw(B, q=n, k=n, seed=seed)
+    state = LinearState()
+    parts = zip(*(x.split(steps, dim=1) for x in (queries, keys, values)), strict=True)
+    contexts = torch.cat([state.attend(*part) for part in parts], dim=1)
+    allowed = torch.ones(n, n, dtype=torch.bool).tril()
+    torch.testing.assert_close(contexts, by_pytorch(queries, keys, values, allowed))
 
 
 def linear_weights(queries, keys, allowed):

@@ -13,23 +13,23 @@ from attn_course.definitions.scoring import Matrix, Vector, dot
 def online_softmax(
     scores: Vector, values: Matrix, mask: Sequence[bool] | None = None
 ) -> np.ndarray:
-    r"""One pass over the keys: when a larger score comes, what was summed so far shrinks.
+    r"""One pass over the keys: when a larger score arrives, both sums are multiplied by a factor.
 
-    $m' = \max(m, e_l)$, $s' = s\,e^{m - m'} + e^{e_l - m'}$,
-    $c' = c\,e^{m - m'} + e^{e_l - m'} v_l$, and $c / s$ in the end.
+    $m' = \max(m, e_j)$, $\ell' = \ell \exp(m - m') + \exp(e_j - m')$,
+    $o' = o \exp(m - m') + \exp(e_j - m')\, v_j$, and $o / \ell$ at the end.
     """
     allowed = [True] * len(scores) if mask is None else list(mask)
-    m, s, c = -inf, 0.0, [0.0] * len(values[0])
-    for e_l, v_l, may in zip(scores, values, allowed, strict=True):
+    m, ell, o = -inf, 0.0, [0.0] * len(values[0])
+    for e_j, v_j, may in zip(scores, values, allowed, strict=True):
         if not may:
             continue
-        larger = max(m, e_l)
-        shrink, grow = exp(m - larger), exp(e_l - larger)
-        s = s * shrink + grow
-        for i, v_i in enumerate(v_l):
-            c[i] = c[i] * shrink + grow * v_i
-        m = larger
-    return np.array([0.0 if s == 0.0 else c_i / s for c_i in c])
+        m_new = max(m, e_j)
+        rescale, power = exp(m - m_new), exp(e_j - m_new)
+        ell = ell * rescale + power
+        for i, v_ji in enumerate(v_j):
+            o[i] = o[i] * rescale + power * v_ji
+        m = m_new
+    return np.array([0.0 if ell == 0.0 else o_i / ell for o_i in o])
 
 
 def grouped_query(

@@ -22,13 +22,13 @@ LOG2_E = log2(base)
 
 
 def online_softmax(blocks: Iterable[tuple[Tensor, Tensor]]) -> Tensor:
-    r"""$c = \sum_l e^{e_l} v_l / \sum_l e^{e_l}$ in one pass over blocks of keys.
+    r"""$c = \sum_j \exp(e_j)\, v_j / \sum_j \exp(e_j)$ in one pass over blocks of keys.
 
     `blocks` yields pairs of scores `(..., q, b)` and values `(..., b, d_v)`; the context is
     `(..., q, d_v)`. Only three things are kept from block to block: the largest score so far $m$,
-    the sum $s = \sum e^{e_l - m}$, and the unfinished context. When a larger score turns up, sum
-    and context shrink by $e^{m - m'}$ (Milakov & Gimelshein, 2018). A score of -inf is a masked
-    one; a query that has no other gets context 0.
+    the denominator $\ell = \sum_j \exp(e_j - m)$ and the numerator $o$, the same sum with values.
+    When a larger score $m'$ arrives, both are multiplied by $\exp(m - m')$ (Milakov & Gimelshein,
+    2018). A score of -inf is a masked one; a query that has no other gets context 0.
 
     >>> scores, values = torch.tensor([[1.0, 3.0, 2.0]]), torch.eye(3)
     >>> at_once = torch.softmax(scores, dim=-1) @ values
