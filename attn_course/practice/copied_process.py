@@ -16,14 +16,12 @@ from typing import Any
 
 _MEMORY = 2**30  # that the copy may have beyond what there is already
 
-Text = str
-
 
 class TooLong(BaseException):
     """Time is up; no `except Exception` of a learner's catches it."""
 
 
-def in_a_copy(work: Callable[[], Text], seconds: float) -> Text:
+def in_a_copy(work: Callable[[], str], seconds: float) -> str:
     """Return what `work` returns in a copy of this process; nothing where it takes too much."""
     if not hasattr(os, "fork"):
         return ""
@@ -66,7 +64,7 @@ def _read(end: int, deadline: float) -> bytes:
         text += part
 
 
-def _be_the_copy(work: Callable[[], Text], writing: int) -> None:
+def _be_the_copy(work: Callable[[], str], writing: int) -> None:
     """Do the work, write down what came of it, and end at once, whatever happens."""
     try:
         _limit_memory()

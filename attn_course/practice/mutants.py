@@ -156,12 +156,12 @@ def _other_number(place: Place) -> Iterator[Change]:
         return
     if is_axis(place):
         for axis in _OTHER_AXES.get(int(number), ()):
-            yield "axis", _constant(axis)
+            yield "axis", constant_of(axis)
         return
     larger = number - 1 if number < 0 else number + 1
     for other in (larger, -number, 0 * number):
         if other != number:
-            yield "constant", _constant(other)
+            yield "constant", constant_of(other)
 
 
 def _other_truth(place: Place) -> Iterator[Change]:
@@ -287,7 +287,7 @@ def number_at(node: ast.AST) -> int | float | None:
     return None
 
 
-def _constant(number: int | float) -> ast.expr:
+def constant_of(number: int | float) -> ast.expr:
     """Return a number as Python reads it: a minus sign is an operator."""
     size = ast.Constant(abs(number))
     return ast.UnaryOp(ast.USub(), size) if number < 0 else size

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import permutations
 
-from attn_course.practice.mutants import Place, changes, is_axis, number_at, places
+from attn_course.practice.mutants import Place, changes, constant_of, is_axis, number_at, places
 from attn_course.translate import _
 
 _LONGEST = 72  # of a line that is quoted
@@ -137,8 +137,7 @@ def _in_words(kind: str, place: Place, source: str) -> str:
 def code_of(node: ast.AST, source: str) -> str:
     """Return a part of the program as the learner wrote it, on one line."""
     text = ast.get_source_segment(source, node) if hasattr(node, "lineno") else None
-    short = " ".join((text or ast.unparse(node)).split())
-    return short if len(short) <= _LONGEST else f"{short[:_LONGEST]}…"
+    return _shortened(text or ast.unparse(node))
 
 
 def _line(place: Place, source: str) -> str:
@@ -148,11 +147,12 @@ def _line(place: Place, source: str) -> str:
 def first_line_of(statement: ast.stmt, source: str) -> str:
     """Return a statement as the learner wrote it; of a loop only the line that begins it."""
     text = ast.get_source_segment(source, statement) or ast.unparse(statement)
-    return _shortened(text.split("\n")[0] if hasattr(statement, "body") else text)
+    line = text.split("\n")[0] if hasattr(statement, "body") else text
+    return _shortened(line.split("#")[0])
 
 
 def _shortened(text: str) -> str:
-    short = " ".join(text.split("#")[0].split())
+    short = " ".join(text.split())
     return short if len(short) <= _LONGEST else f"{short[:_LONGEST]}…"
 
 
@@ -246,21 +246,16 @@ def _other_size(place: Place, _names: Sequence[str]) -> Iterator[tuple[str, ast.
         for axis in (-1, -2, -3):
             shape = ast.Attribute(node.args[0], "shape", ast.Load())
             words = _("it needs the length of another axis than `{code}` has")
-            yield words, ast.Subscript(shape, _constant(axis), ast.Load())
+            yield words, ast.Subscript(shape, constant_of(axis), ast.Load())
     if number is not None:
         for other in (number - 1, number + 2, number - 2, 2 * number, number / 2, number * _FAR):
             if other != number:
-                yield "axis" if is_axis(place) else "constant", _constant(other)
+                yield "axis" if is_axis(place) else "constant", constant_of(other)
     if isinstance(node, ast.Slice):
         words = _("it needs another range than `[{code}]`")
         for lower, upper in ((None, node.upper), (node.lower, None)):
             if (lower, upper) != (node.lower, node.upper):
                 yield words, ast.Slice(lower, upper, node.step)
-
-
-def _constant(number: float) -> ast.expr:
-    size = ast.Constant(abs(number))
-    return ast.UnaryOp(ast.USub(), size) if number < 0 else size
 
 
 def _other_function(place: Place, _names: Sequence[str]) -> Iterator[tuple[str, ast.AST]]:
@@ -291,7 +286,7 @@ def _other_reduction(place: Place, _names: Sequence[str]) -> Iterator[tuple[str,
         for keeps in (False, True):
             keywords = [k for name, k in given.items() if name not in ("axis", "keepdims")]
             if axis is not None:
-                keywords.append(ast.keyword("axis", _constant(axis)))
+                keywords.append(ast.keyword("axis", constant_of(axis)))
             if keeps:
                 keywords.append(ast.keyword("keepdims", ast.Constant(True)))
             yield words, ast.Call(node.func, node.args, keywords)
@@ -341,7 +336,7 @@ def _with_a_step(place: Place, _names: Sequence[str]) -> Iterator[tuple[str, ast
         yield kept, ast.Call(ast.Attribute(node, "copy", ast.Load()), [], [])
     yield _("it needs the opposite sign of `{code}`"), ast.UnaryOp(ast.USub(), node)
     yield _("it needs the opposite of `{code}`"), ast.UnaryOp(ast.Invert(), node)
-    axes = [_constant(-1), _constant(-2)]
+    axes = [constant_of(-1), constant_of(-2)]
     turned = _("it needs `{code}` transposed")
     yield turned, ast.Call(ast.Attribute(node, "swapaxes", ast.Load()), axes, [])
     for index in ("..., None", "..., None, :", ":, None", "None"):
